@@ -1,0 +1,58 @@
+import type { DeviceMinor, Pid, Uid } from "../core/ids.ts";
+import type { Absent, Reading } from "../core/reading.ts";
+import type { DriverReport } from "./gpu.ts";
+import type { Process } from "./process.ts";
+import type { Host, SourceName } from "./snapshot.ts";
+
+/** A device node of the driver. `gpu` is /dev/nvidiaN. */
+export type DeviceNode =
+  | { readonly kind: "gpu"; readonly minor: DeviceMinor }
+  | { readonly kind: "control" | "modeset" | "uvm" | "uvm-tools" | "capability" | "nvswitch" | "other" };
+
+/** What one process has of one device node. An open descriptor alone says nothing; a mapping marks a driver client. */
+export interface DeviceUse {
+  readonly node: DeviceNode;
+  readonly descriptors: number;
+  /** Absent when the process's mappings could not be read. */
+  readonly mappings: Reading<number>;
+}
+
+/** How much of /proc was seen. A claim that nobody holds a GPU needs `unreadable` 0 and no `cutShort`. */
+export interface ScanCoverage {
+  readonly processes: number;
+  /** Processes whose descriptors this reader may not list. */
+  readonly unreadable: number;
+  readonly cutShort?: Absent;
+}
+
+/** Where the reader itself stands. What it cannot see from there is not evidence of absence. */
+export interface Reader {
+  readonly pid: Pid;
+  readonly uid: Uid;
+  readonly isRoot: boolean;
+  /** Whether its PID namespace is the machine's first one, in which every process has a pid. */
+  readonly isInitialPidNamespace: Reading<boolean>;
+  readonly pidNamespace: Reading<string>;
+  /** Its own pid and all its ancestors, and processes that it started. They are never a finding. */
+  readonly ownPids: readonly Pid[];
+}
+
+/** What /proc says of the processes that have to do with a GPU: users of its nodes, listed pids, and their ancestors. */
+export interface ProcessScan {
+  readonly reader: Reader;
+  readonly processes: ReadonlyMap<Pid, Process>;
+  readonly uses: ReadonlyMap<Pid, readonly DeviceUse[]>;
+  readonly coverage: ScanCoverage;
+}
+
+/** One look at the machine, before anything is concluded from it. */
+export interface Observation {
+  /** Wall-clock time in ISO 8601, UTC. */
+  readonly takenAt: string;
+  readonly source: SourceName;
+  readonly simulated: boolean;
+  readonly host: Host;
+  readonly report: Reading<DriverReport>;
+  /** Absent for a file, which knows no processes but those it lists. */
+  readonly scan: Reading<ProcessScan>;
+}
