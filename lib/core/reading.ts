@@ -59,3 +59,23 @@ export function mapReading<T, U>(reading: Reading<T>, change: (value: T) => U): 
 export function valueOf<T>(reading: Reading<T>): T | undefined {
   return reading.ok ? reading.value : undefined;
 }
+
+const WHY_WORDS: Readonly<Record<Why, string>> = {
+  "not-supported": "not supported here",
+  "no-permission": "no permission",
+  lost: "the GPU has fallen off the bus",
+  "reset-required": "the GPU needs a reset",
+  "not-reported": "not reported",
+  "not-asked": "not asked for",
+  "timed-out": "no answer in time",
+  exited: "the process has exited",
+  erased: "the process has overwritten it",
+  hidden: "hidden from here",
+  implausible: "the answer cannot be true",
+  failed: "the call failed",
+};
+
+/** Says for a person why a value is missing: `no permission (/proc/812/fd)`. */
+export function formatAbsent({ why, detail }: Absent): string {
+  return detail === undefined ? WHY_WORDS[why] : `${WHY_WORDS[why]} (${detail})`;
+}

@@ -8,15 +8,54 @@ export function printable(text: string): string {
   return text.replace(UNSAFE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
-/** Cuts to `width` characters with an ellipsis at the end. */
+/** Cuts to at most `width` characters, the last of which is an ellipsis if anything was cut. */
 export function truncate(text: string, width: number): string {
   const characters = Array.from(text);
-  return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join("")}…`;
+  if (characters.length <= width) return text;
+  return width < 1 ? "" : `${characters.slice(0, width - 1).join("")}…`;
 }
 
 /** Writes arguments as one line that a POSIX shell reads back as the same arguments. */
 export function quoteArguments(words: readonly string[]): string {
-  return words.map((word) => PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
+  // A shell takes a first word with `=` for an assignment, unless it is quoted.
+  return words.map((word, place) =>
+    PLAIN_WORD.test(word) && !(place === 0 && word.includes("="))
+      ? word
+      : `'${word.replaceAll("'", `'\\''`)}'`
+  ).join(" ");
+}
+
+/** Blanks, or one piece of a word (XCU 2.2): in single quotes, in double quotes, one escaped character, a plain run. */
+const WORD_PIECE = /([ \t\n]+)|'([^']*)'|"([^"\\]*(?:\\[^][^"\\]*)*)"|\\([^])|([^ \t\n'"\\]+)/gy;
+
+/**
+ * Splits a line into the arguments that a POSIX shell would see, expanding nothing: reads `quoteArguments` back.
+ *
+ * @throws {SyntaxError} if a quote is not closed or the line ends in a backslash.
+ */
+export function splitArguments(line: string): string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  let place = 0;
+  for (const [piece, blanks, single, double, escaped, plain] of line.matchAll(WORD_PIECE)) {
+    place += piece.length;
+    if (blanks !== undefined) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else if (escaped !== "\n") {
+      word = (word ?? "") +
+        (single ?? double?.replace(/\\([$`"\\]|\n)/g, keepEscaped) ?? escaped ?? plain ?? "");
+    }
+  }
+  if (place < line.length) {
+    throw new SyntaxError(`Cannot split arguments: what starts at character ${place + 1} has no end`);
+  }
+  return word === undefined ? words : [...words, word];
+}
+
+/** An escaped line end is a continuation: it stands for nothing. */
+function keepEscaped(_pair: string, character: string): string {
+  return character === "\n" ? "" : character;
 }
 
 /** `1 process`, `2 processes`. */
@@ -29,7 +68,9 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   const ranked = candidates.map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
     .sort((a, b) => a.distance - b.distance);
   const best = ranked[0];
-  return best && best.distance <= Math.max(2, Math.floor(word.length / 3)) ? best.candidate : undefined;
+  // A word with as many changes as letters has nothing in common with the candidate.
+  const limit = Math.min(Math.max(2, Math.floor(word.length / 3)), word.length - 1);
+  return best && best.distance <= limit ? best.candidate : undefined;
 }
 
 function editDistance(a: string, b: string): number {

@@ -3,6 +3,8 @@ type Measured<Name extends string> = number & { readonly [unit]: Name };
 
 /** Memory, a whole number from 0 to 2^53 - 1. */
 export type Bytes = Measured<"bytes">;
+/** The difference of two amounts of memory, a whole number: negative where there is less now. */
+export type ByteChange = Measured<"byteChange">;
 /** A span of time, or a monotonic moment where the name ends in `At` or is `deadline`. */
 export type Milliseconds = Measured<"milliseconds">;
 /** Kernel clock ticks since boot: starttime of proc_pid_stat(5), field 22. */
@@ -35,6 +37,16 @@ export function bytes(value: number | bigint): Bytes {
     );
   }
   return count as Bytes;
+}
+
+/** @throws {RangeError} if the value is not a whole number between -2^53 and 2^53. */
+export function byteChange(value: number): ByteChange {
+  if (!Number.isSafeInteger(value)) {
+    throw new RangeError(
+      `Cannot make a byte change as it must be a whole number between -2^53 and 2^53: current value is ${value}`,
+    );
+  }
+  return value as ByteChange;
 }
 
 /** @throws {RangeError} if the value is negative or not finite. */
@@ -84,7 +96,7 @@ export function parseSize(text: string): Bytes {
   }
   const count = Math.round(amount * (SIZE_UNITS[name] ?? NaN));
   if (!Number.isSafeInteger(count)) {
-    throw new SyntaxError(`Cannot parse "${text}" as a size: it is larger than 2^53 bytes`);
+    throw new SyntaxError(`Cannot parse "${text}" as a size: it must be below 2^53 bytes`);
   }
   return bytes(count);
 }
@@ -110,21 +122,42 @@ function splitAmount(text: string, units: Readonly<Record<string, number>>): [nu
   return [Number(digits), name];
 }
 
-const SIZE_STEPS = [["TiB", 1024 ** 4], ["GiB", 1024 ** 3], ["MiB", 1024 ** 2], ["KiB", 1024]] as const;
+const SIZE_STEPS = [["B", 1], ["KiB", 1024], ["MiB", 1024 ** 2], ["GiB", 1024 ** 3], [
+  "TiB",
+  1024 ** 4,
+]] as const;
 
 /** Writes a size for a person in the largest unit that leaves at least 1, with at most one decimal: `1.5 GiB`. */
 export function formatBytes(count: Bytes): string {
-  const [name, size] = SIZE_STEPS.find(([, size]) => count >= size) ?? ["B", 1];
-  const amount = count / size;
-  return `${amount >= 100 || Number.isInteger(amount) ? Math.round(amount) : amount.toFixed(1)} ${name}`;
+  // The rounded amount picks the unit: picked by the exact one, a byte less than 1 GiB would read "1024 MiB".
+  const [name, size] = SIZE_STEPS.find(([, size]) => roundAmount(count / size) < 1024) ?? ["TiB", 1024 ** 4];
+  return `${roundAmount(count / size)} ${name}`;
 }
 
-/** Writes a duration for a person: `85 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`. */
+/** Writes a change of size for a person: `+1.5 GiB`, `-20 MiB`, `0 B`. */
+export function formatByteChange(change: ByteChange): string {
+  const sign = change > 0 ? "+" : change < 0 ? "-" : "";
+  return `${sign}${formatBytes(bytes(Math.abs(change)))}`;
+}
+
+function roundAmount(amount: number): number {
+  return amount < 99.95 ? Math.round(amount * 10) / 10 : Math.round(amount);
+}
+
+/** Writes a duration for a person: `85 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
 export function formatDuration(span: Milliseconds): string {
-  if (span < 1000) return `${Math.round(span)} ms`;
-  if (span < 60_000) return `${(span / 1000).toFixed(1)} s`;
-  const [major, minor, majorName, minorName] = span < 3_600_000
-    ? [Math.floor(span / 60_000), Math.round(span % 60_000 / 1000), "min", "s"]
-    : [Math.floor(span / 3_600_000), Math.round(span % 3_600_000 / 60_000), "h", "min"];
-  return minor === 0 ? `${major} ${majorName}` : `${major} ${majorName} ${minor} ${minorName}`;
+  // Each unit is left by its rounded amount, so that none reads "1000 ms", "60 s" or "1 min 60 s".
+  if (Math.round(span) < 1000) return `${Math.round(span)} ms`;
+  const tenths = Math.round(span / 100);
+  if (tenths < 600) return `${tenths / 10} s`;
+  const seconds = Math.round(span / 1000);
+  if (seconds < 3600) return formatPair(seconds, 60, ["min", "s"]);
+  const minutes = Math.round(span / 60_000);
+  if (minutes < 1440) return formatPair(minutes, 60, ["h", "min"]);
+  return formatPair(Math.round(span / 3_600_000), 24, ["d", "h"]);
+}
+
+function formatPair(count: number, perMajor: number, [major, minor]: readonly [string, string]): string {
+  const rest = count % perMajor;
+  return `${Math.floor(count / perMajor)} ${major}${rest === 0 ? "" : ` ${rest} ${minor}`}`;
 }

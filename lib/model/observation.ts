@@ -2,7 +2,7 @@ import type { DeviceMinor, Pid, Uid } from "../core/ids.ts";
 import type { Absent, Reading } from "../core/reading.ts";
 import type { DriverReport } from "./gpu.ts";
 import type { Process } from "./process.ts";
-import type { Host, SourceName } from "./snapshot.ts";
+import type { Host, Problem, SourceName } from "./snapshot.ts";
 
 /** A device node of the driver. `gpu` is /dev/nvidiaN. */
 export type DeviceNode =
@@ -33,8 +33,10 @@ export interface Reader {
   /** Whether its PID namespace is the machine's first one, in which every process has a pid. */
   readonly isInitialPidNamespace: Reading<boolean>;
   readonly pidNamespace: Reading<string>;
-  /** Its own pid and all its ancestors, and processes that it started. They are never a finding. */
+  /** Its own pid and those of the helpers it started. They are left out of every list. */
   readonly ownPids: readonly Pid[];
+  /** Its parent, grandparent and so on, and its session leader. They may hold a GPU and are never ended. */
+  readonly ancestorPids: readonly Pid[];
 }
 
 /** What /proc says of the processes that have to do with a GPU: users of its nodes, listed pids, and their ancestors. */
@@ -42,6 +44,13 @@ export interface ProcessScan {
   readonly reader: Reader;
   readonly processes: ReadonlyMap<Pid, Process>;
   readonly uses: ReadonlyMap<Pid, readonly DeviceUse[]>;
+  /**
+   * For a process with inherited descriptors: the live processes with which it shares an open file description of the
+   * driver (kcmp(2), KCMP_FILE). Who shares with the live owner of a context is part of that owner's job.
+   */
+  readonly sharedWith: ReadonlyMap<Pid, Reading<readonly Pid[]>>;
+  /** Live slurmstepd, containerd-shim, conmon and the like; `not-asked` when no holder's owner needs one. */
+  readonly supervisors: Reading<readonly Process[]>;
   readonly coverage: ScanCoverage;
 }
 
@@ -55,4 +64,6 @@ export interface Observation {
   readonly report: Reading<DriverReport>;
   /** Absent for a file, which knows no processes but those it lists. */
   readonly scan: Reading<ProcessScan>;
+  /** What the look itself could not do: a driver that did not answer, a helper that is stuck. */
+  readonly problems: readonly Problem[];
 }

@@ -26,6 +26,8 @@ export interface ProcStat extends ProcessIdentity {
   /** utime + stime. */
   readonly cpuTicks: ClockTicks;
   readonly isKernelThread: boolean;
+  /** PF_EXITING of linux/sched.h in field 9: on its way out, its descriptors being closed. */
+  readonly isExiting: boolean;
 }
 
 /** One process with all that bears on who it belongs to. What this reader may not see is absent, with the reason. */

@@ -54,7 +54,7 @@ export type HolderClass = typeof HOLDER_CLASSES[number];
 /** What a holder has on one GPU. */
 export interface HolderDevice {
   readonly gpu: GpuUuid;
-  /** Bytes of its own contexts there as the driver lists them; absent `not-reported` where the driver lists none. */
+  /** Bytes of its own contexts there as the driver lists them; 0 only where a complete list has none. */
   readonly contextBytes: Reading<Bytes>;
   readonly isOpen: Reading<boolean>;
   readonly isMapped: Reading<boolean>;

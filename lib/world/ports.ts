@@ -3,7 +3,9 @@ import type { Reading } from "../core/reading.ts";
 import type { Milliseconds } from "../core/units.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { Observation } from "../model/observation.ts";
+import type { Snapshot } from "../model/snapshot.ts";
 import type { ProcessIdentity, ProcStat } from "../model/process.ts";
+import type { LiveSource, SourceChoice } from "../model/source_choice.ts";
 
 export interface Clock {
   /** Wall-clock time in ISO 8601, UTC. */
@@ -28,11 +30,6 @@ export interface LookOptions {
   readonly deadline: Milliseconds;
   /** Utilization costs about 4 ms a GPU. */
   readonly withUtilization: boolean;
-}
-
-/** Looks at the machine, or at the file that stands for one. */
-export interface Observer {
-  observe(options: LookOptions): Promise<Observation>;
 }
 
 /** A look at the driver alone, again and again, for sampling. The helper stays up between looks. */
@@ -61,4 +58,25 @@ export interface Files {
   readText(path: string): string;
   /** Writes the whole file or leaves it as it was; mode 0600, no link followed. */
   writeWhole(path: string, text: string): void;
+}
+
+/** Everything a command may ask of the world. Each takes the parts it needs. */
+export interface World {
+  readonly clock: Clock;
+  readonly terminal: Terminal;
+  readonly files: Files;
+  readonly processes: ProcessTable;
+  /** How this program starts itself again. */
+  readonly self: readonly string[];
+  /**
+   * Who holds the GPUs and why, from any source.
+   *
+   * @throws {GpuctlError} if a file cannot be read or is not what it should be
+   */
+  look(source: SourceChoice, options: LookOptions): Promise<Snapshot>;
+  /** One look at a live machine, before anything is concluded from it. */
+  observe(source: LiveSource, options: LookOptions): Promise<Observation>;
+  openSampler(source: LiveSource): Sampler;
+  /** A variable of this program's own environment. */
+  variable(name: string): string | undefined;
 }

@@ -1,0 +1,83 @@
+/** The tree of commands. Only the module of the command that was asked for is loaded. */
+import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { type Ending, GpuctlError } from "../lib/core/errors.ts";
+import { nearest } from "../lib/core/text.ts";
+import type { World } from "../lib/world/ports.ts";
+
+/** Builds one command; its action says how it ended through `end`. */
+export type BuildCommand = (world: World, end: (ending: Ending) => void) => CommandUnknownOpts;
+
+const COMMANDS: Readonly<Record<string, () => Promise<BuildCommand>>> = {
+  snapshot: async () => (await import("./snapshot.ts")).snapshotCommand,
+};
+const ALIASES: Readonly<Record<string, string>> = { "diff-before-after": "diff" };
+
+const INTRODUCTION = `Says who holds the GPU's memory, why, and gets it back without hurting anyone's work.`;
+const EPILOGUE = `
+Examples:
+  gpuctl snapshot                         who holds what, and why
+  gpuctl diff -- python job.py            does the job give its memory back?
+
+Every option can also come from a variable: GPUCTL_SOURCE=sim:DIR is --source sim:DIR.
+Exit status: 0 fine, 2 usage, 3 unavailable or not provable, 4 permission, 5 refused, 6 partly done, 10 found something.`;
+
+/**
+ * Runs one command line.
+ *
+ * @throws {GpuctlError} for every failure that was foreseen.
+ */
+export async function runProgram(argv: readonly string[], world: World): Promise<Ending> {
+  let ending: Ending = "ok";
+  const program = await buildProgram(argv, world, (given) => ending = given);
+  try {
+    await program.parseAsync([...argv], { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return error.exitCode === 0 ? "ok" : "usage";
+  }
+  return ending;
+}
+
+/** The whole tree, for help, completions and man pages. */
+export function buildWholeProgram(world: World): Promise<CommandUnknownOpts> {
+  return buildProgram([], world, () => {});
+}
+
+async function buildProgram(argv: readonly string[], world: World, end: (ending: Ending) => void): Promise<CommandUnknownOpts> {
+  const program = new Command("gpuctl").description(INTRODUCTION).usage("<command> [options]")
+    .option("--version", "print the version").addHelpText("after", EPILOGUE);
+  const asked = argv[0] === undefined ? undefined : ALIASES[argv[0]] ?? argv[0];
+  const names = asked !== undefined && Object.hasOwn(COMMANDS, asked) ? [asked] : Object.keys(COMMANDS);
+  for (const name of names) {
+    const build = await COMMANDS[name]?.();
+    if (build) program.addCommand(build(world, end));
+  }
+  program.argument("[command]").action((word) => {
+    if (word === undefined) return program.help();
+    const near = nearest(word, Object.keys(COMMANDS));
+    throw new GpuctlError("usage", `Cannot run "${word}": there is no such command`, {
+      hint: near === undefined ? "gpuctl --help lists the commands" : `did you mean gpuctl ${near}?`,
+    });
+  });
+  configure(program, world);
+  return program;
+}
+
+/** Gives every command of the tree the same manners: no exit, our own writers, options from variables. */
+function configure(command: CommandUnknownOpts, world: World): void {
+  command.exitOverride().configureHelp({ showGlobalOptions: false, optionTerm: (option) => option.flags })
+    .configureOutput({
+      writeOut: (text) => world.terminal.out(text),
+      writeErr: (text) => world.terminal.err(text),
+      outputError: (text, write) => write(`gpuctl: ${text.replace(/^error: /, "")}`),
+    });
+  for (const option of command.options) {
+    if (option.long !== undefined && !NEVER_FROM_VARIABLE.has(option.long)) {
+      option.env(`GPUCTL_${option.long.slice(2).replaceAll("-", "_").toUpperCase()}`);
+    }
+  }
+  for (const child of command.commands) configure(child, world);
+}
+
+/** What must be typed by the one who means it. */
+const NEVER_FROM_VARIABLE = new Set(["--yes", "--version", "--help"]);

@@ -1,0 +1,85 @@
+/** What one GPU's memory comes to, and what explains the part that no context explains. */
+import { absent, known, type Reading } from "../core/reading.ts";
+import { type Bytes, bytes } from "../core/units.ts";
+import { type Gpu } from "../model/gpu.ts";
+import type { GpuAccount } from "../model/snapshot.ts";
+import { type Facts } from "./facts.ts";
+
+const MIB = 1024 ** 2;
+/** What a process that sees a GPU without using it costs there: about 3 MiB (H200, driver 580.159.04). */
+const VISIBILITY_BYTES = 4 * MIB;
+/** Less than this is rounding: the driver counts in MiB. */
+const ROUNDING_BYTES = 2 * MIB;
+
+/** used − Σ contexts of one GPU. Absent where a part of the sum is, or where it cannot be true. */
+export function unattributedOf(gpu: Gpu): Reading<Bytes> {
+  if (!gpu.memoryUsed.ok) return gpu.memoryUsed;
+  if (gpu.processList.state !== "known") return gpu.processList.reason;
+  let used: number = gpu.memoryUsed.value;
+  if (gpu.usedIncludesReserve.ok && gpu.usedIncludesReserve.value) {
+    if (!gpu.memoryReserved.ok) {
+      return absent(
+        "not-supported",
+        "the driver counts its own reserve as used and does not say how much it is",
+      );
+    }
+    used -= gpu.memoryReserved.value;
+  }
+  for (const context of gpu.processList.contexts) {
+    if (!context.used.ok) return context.used;
+    used -= context.used.value;
+  }
+  if (used < -ROUNDING_BYTES) {
+    return absent("implausible", "the contexts add up to more than is used: shared memory is counted twice");
+  }
+  return known(bytes(Math.max(0, used)));
+}
+
+/** Puts one GPU's account together. `isScanComplete` says whether every process was looked at. */
+export function accountOf(gpu: Gpu, holders: readonly Facts[], isScanComplete: boolean): GpuAccount {
+  const unattributed = unattributedOf(gpu);
+  if (!unattributed.ok || unattributed.value < ROUNDING_BYTES) return { gpu, unattributed };
+  const cause = findCause(gpu, unattributed.value, holders, isScanComplete);
+  return cause === undefined ? { gpu, unattributed } : { gpu, unattributed, cause };
+}
+
+function findCause(
+  gpu: Gpu,
+  left: Bytes,
+  holders: readonly Facts[],
+  isScanComplete: boolean,
+): string | undefined {
+  const users = holders.filter(({ devices }) =>
+    devices.some((device) => device.gpu === gpu.uuid && isTrue(device.isMapped))
+  );
+  const owners = users.filter(({ contexts }) => contexts.some((context) => context.gpu.uuid === gpu.uuid));
+  const watchers = users.length - owners.length;
+  if (left <= VISIBILITY_BYTES * watchers) {
+    return "processes that see this GPU without using it cost about 3 MiB each";
+  }
+  if (
+    holders.some(({ process, devices }) =>
+      process.isExiting && devices.some((device) => device.gpu === gpu.uuid)
+    )
+  ) {
+    return "a process is on its way out; the driver is taking its memory back";
+  }
+  if (owners.length > 0) {
+    const pids = owners.map(({ process }) => process.pid).join(", ");
+    return `managed memory (cudaMallocManaged) is listed with no process; it can only belong to PID ${pids}`;
+  }
+  if (isTrue(gpu.displayActive)) return "a display is driven by this GPU";
+  if (watchers > 0) {
+    return `held by ${
+      users.map(({ process }) => `PID ${process.pid}`).join(", ")
+    }, which the driver does not list`;
+  }
+  if (!isScanComplete) {
+    return "not every process could be looked at; run as root on the host to see who has the GPU open";
+  }
+  return "no process has this GPU open: a virtual machine, a kernel client, or memory that the driver lost track of after an error";
+}
+
+function isTrue(reading: Reading<boolean>): boolean {
+  return reading.ok && reading.value;
+}

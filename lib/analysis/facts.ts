@@ -1,0 +1,119 @@
+/** What is known of one process and the GPUs, gathered once, for the rules to judge. */
+import type { Pid } from "../core/ids.ts";
+import { absent, known, mapReading, type Reading } from "../core/reading.ts";
+import { type Bytes, bytes } from "../core/units.ts";
+import { type Context, contextsOf, type Gpu } from "../model/gpu.ts";
+import type { DeviceUse, ProcessScan } from "../model/observation.ts";
+import type { Process, ProcessState } from "../model/process.ts";
+import type { HolderDevice } from "../model/snapshot.ts";
+
+/** A context whose pid is not alive, on its GPU. */
+export interface DeadContext {
+  readonly gpu: Gpu;
+  readonly context: Context;
+  /** The dead process where its parent has not reaped it yet. */
+  readonly zombie: Process | undefined;
+}
+
+/** How a process touches the driver: `client` has device memory mapped, `monitor` has only descriptors. */
+export type DriverUse = "client" | "monitor" | "none" | "unknown";
+
+export interface Facts {
+  readonly process: Process;
+  readonly scan: ProcessScan;
+  /** Its part on each GPU that it has open, mapped or a context on. */
+  readonly devices: readonly HolderDevice[];
+  readonly contexts: readonly { readonly gpu: Gpu; readonly context: Context }[];
+  readonly driverUse: DriverUse;
+  /** It has the driver's descriptors but never started the driver itself: /dev/nvidia-uvm is open and not mapped. */
+  readonly hasInheritedDescriptors: boolean;
+  /** Dead contexts on GPUs that it has mapped. */
+  readonly deadContexts: readonly DeadContext[];
+}
+
+/** States in which a thread can still hold something. */
+const ENDED: readonly ProcessState[] = ["Z", "X"];
+
+/** Says whether nothing of the process runs any more: a zombie without live threads holds nothing. */
+export function hasEnded(process: Process): boolean {
+  if (!ENDED.includes(process.state)) return false;
+  if (process.threadStates.ok) return process.threadStates.value.every((state) => ENDED.includes(state));
+  return process.threads <= 1;
+}
+
+/** Says whether the main thread is dead while others live. */
+export function isZombieLeader(process: Process): boolean {
+  return process.state === "Z" && !hasEnded(process);
+}
+
+/** Gathers the facts about one process. */
+export function gatherFacts(
+  process: Process,
+  world: { readonly scan: ProcessScan; readonly gpus: readonly Gpu[]; readonly dead: readonly DeadContext[] },
+): Facts {
+  const uses = world.scan.uses.get(process.pid) ?? [];
+  const contexts = world.gpus.flatMap((gpu) =>
+    contextsOf(gpu.processList).filter(({ pid }) => pid === process.pid).map((context) => ({ gpu, context }))
+  );
+  const driverUse = judgeDriverUse(process.pid, uses, world.scan);
+  const devices = world.gpus.flatMap((gpu) => deviceOf(gpu, uses, process.pid, world.scan) ?? []);
+  const mapped = new Set(
+    devices.filter(({ isMapped }) => isMapped.ok && isMapped.value).map(({ gpu }) => gpu),
+  );
+  return {
+    process,
+    scan: world.scan,
+    devices,
+    contexts,
+    driverUse,
+    hasInheritedDescriptors: driverUse === "client" && isOpenUnmapped(uses),
+    deadContexts: world.dead.filter(({ gpu }) => mapped.has(gpu.uuid)),
+  };
+}
+
+/** Sum of a process's contexts on one GPU. MPS and graphics rows of one pid have been merged by the source. */
+export function contextBytesOf(pid: Pid, gpu: Gpu): Reading<Bytes> {
+  if (gpu.processList.state === "unknown") return gpu.processList.reason;
+  const own = gpu.processList.contexts.filter((context) => context.pid === pid);
+  if (own.length === 0) {
+    return gpu.processList.state === "known" ? known(bytes(0)) : gpu.processList.reason;
+  }
+  let sum = 0;
+  for (const { used } of own) {
+    if (!used.ok) return used;
+    sum += used.value;
+  }
+  return known(bytes(sum));
+}
+
+function deviceOf(
+  gpu: Gpu,
+  uses: readonly DeviceUse[],
+  pid: Pid,
+  scan: ProcessScan,
+): HolderDevice | undefined {
+  const minor = gpu.minor.ok ? gpu.minor.value : undefined;
+  const use = uses.find(({ node }) => node.kind === "gpu" && node.minor === minor);
+  const isListed = contextsOf(gpu.processList).some((context) => context.pid === pid);
+  if (use === undefined && !isListed) return undefined;
+  const unseen = use === undefined && scan.coverage.unreadable > 0
+    ? absent("no-permission", "its descriptors cannot be listed by this user")
+    : undefined;
+  return {
+    gpu: gpu.uuid,
+    contextBytes: contextBytesOf(pid, gpu),
+    isOpen: unseen ?? known((use?.descriptors ?? 0) > 0),
+    isMapped: unseen ?? (use ? mapReading(use.mappings, (count) => count > 0) : known(false)),
+  };
+}
+
+function judgeDriverUse(pid: Pid, uses: readonly DeviceUse[], scan: ProcessScan): DriverUse {
+  if (!scan.uses.has(pid)) return scan.coverage.unreadable > 0 || scan.coverage.cutShort ? "unknown" : "none";
+  if (uses.some(({ mappings }) => mappings.ok && mappings.value > 0)) return "client";
+  return uses.every(({ mappings }) => mappings.ok) ? "monitor" : "unknown";
+}
+
+function isOpenUnmapped(uses: readonly DeviceUse[]): boolean {
+  const uvm = uses.find(({ node }) => node.kind === "uvm");
+  return uvm !== undefined && uvm.descriptors > 0 && uvm.mappings.ok && uvm.mappings.value === 0;
+}

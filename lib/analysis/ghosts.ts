@@ -1,0 +1,64 @@
+/** Who keeps the memory of a dead process: the driver's list will never say. */
+import type { Pid } from "../core/ids.ts";
+import type { LikelyHolder } from "../model/snapshot.ts";
+import type { DeadContext, Facts } from "./facts.ts";
+import { ancestorsOf, isAdopter, parentOf } from "./lineage.ts";
+
+/** Pids of processes that live and have a context of their own. Who shares descriptors with one belongs to it. */
+export type LiveOwners = ReadonlySet<Pid>;
+
+/**
+ * Says why a process may be what keeps a dead process's memory, strongest reason first; none when it cannot be.
+ *
+ * It must have the GPU mapped, which a mere monitor never has, and must not share its descriptors with a live owner of a
+ * context: it would be a part of that job.
+ */
+export function reasonsToHold(facts: Facts, dead: DeadContext, owners: LiveOwners): string[] {
+  if (!facts.deadContexts.includes(dead) || facts.driverUse !== "client") return [];
+  if (livingOwnerOf(facts, owners) !== undefined) return [];
+  const { process, contexts } = facts;
+  const index = dead.gpu.index;
+  if (contexts.some(({ gpu }) => gpu.uuid === dead.gpu.uuid)) {
+    return [
+      `has GPU ${index} mapped beside a context of its own: it may have imported the memory (CUDA IPC)`,
+    ];
+  }
+  const reasons = [`has GPU ${index} mapped and no context of its own there`];
+  if (facts.hasInheritedDescriptors) {
+    reasons.push("has the driver's descriptors and never started the driver itself: they are inherited");
+  }
+  if (process.processGroup === dead.context.pid) {
+    reasons.push(`is in the process group of PID ${dead.context.pid}`);
+  }
+  if (process.session === dead.context.pid) reasons.push(`is in the session of PID ${dead.context.pid}`);
+  const parent = parentOf(process, facts.scan);
+  if (parent && (parent.pid === 1 || isAdopter(parent))) {
+    reasons.push(`lost its parent: it now belongs to PID ${parent.pid} (${parent.comm})`);
+  }
+  return reasons;
+}
+
+/** The live process with a context of its own that shares a driver's descriptor with this one, or is its ancestor. */
+export function livingOwnerOf(facts: Facts, owners: LiveOwners): Pid | undefined {
+  const shared = facts.scan.sharedWith.get(facts.process.pid);
+  const sharer = shared?.ok ? shared.value.find((pid) => owners.has(pid)) : undefined;
+  return sharer ?? ancestorsOf(facts.process, facts.scan).find(({ pid }) => owners.has(pid))?.pid;
+}
+
+/** The live processes that may keep one ghost's memory, the likeliest first. */
+export function findLikelyHolders(
+  dead: DeadContext,
+  all: readonly Facts[],
+  owners: LiveOwners,
+): LikelyHolder[] {
+  return all.map((facts) => ({ pid: facts.process.pid, reasons: reasonsToHold(facts, dead, owners) }))
+    .filter(({ reasons }) => reasons.length > 0)
+    .sort((a, b) => b.reasons.length - a.reasons.length || a.pid - b.pid);
+}
+
+/** Names the dead pids and their GPUs: `PID 794 is dead and still listed with memory on GPU 0`. */
+export function describeDead(dead: readonly DeadContext[]): string {
+  const pids = [...new Set(dead.map(({ context }) => context.pid))].join(", ");
+  const gpus = [...new Set(dead.map(({ gpu }) => gpu.index))].join(", ");
+  return `PID ${pids} ${pids.includes(",") ? "are" : "is"} dead and still listed with memory on GPU ${gpus}`;
+}

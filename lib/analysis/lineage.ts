@@ -1,0 +1,97 @@
+/** Who started whom, and who is only the one that takes orphans in. */
+import { isPid } from "../core/ids.ts";
+import type { ProcessScan } from "../model/observation.ts";
+import type { Process } from "../model/process.ts";
+
+/** The part of a scan that lineage is read from. */
+export type Family = Pick<ProcessScan, "processes" | "reader">;
+
+/** What became of the process that started another one. */
+export type Starter =
+  | { readonly state: "alive"; readonly process: Process }
+  | { readonly state: "gone"; readonly adoptedBy: Process }
+  | { readonly state: "unknown"; readonly why: string };
+
+/** Programs whose work is to be PID 1, of a machine or of a container. */
+const INITS = new Set([
+  ...["systemd", "init", "openrc-init", "runit", "s6-svscan", "dinit"],
+  ...["tini", "tini-static", "dumb-init", "docker-init", "catatonit", "pause", "s6-overlay-suexec"],
+]);
+/**
+ * Other programs that take in people's orphans or wait for commands: shells, session holders, container monitors. None
+ * of them starts a worker of a Python program by itself.
+ */
+const ADOPTERS = new Set([
+  ...["bash", "sh", "dash", "zsh", "fish", "ksh", "tcsh", "busybox"],
+  ...["tmux", "tmux: server", "screen", "sshd", "sshd-session", "login", "mosh-server"],
+  ...["containerd-shim", "containerd-shim-runc-v2", "conmon", "crun", "runc", "systemd-nspawn", "lxc-start"],
+]);
+const MULTIPLEXERS = new Set(["tmux", "tmux: server", "screen", "zellij", "dtach", "abduco"]);
+
+/** The program a process runs: the file's name, or the kernel's short name where the file cannot be read. */
+export function programOf(process: Process): string {
+  const path = process.executable.ok ? process.executable.value.replace(/ \(deleted\)$/, "") : process.comm;
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** Says whether a process runs a Python interpreter, by its executable: `python3`, `python3.12`, `pypy3`. */
+export function isPython(process: Process): boolean {
+  return /^(?:python|pypy)[\d.]*$/.test(programOf(process));
+}
+
+/** Its parent, if it is known. */
+export function parentOf(process: Process, { processes }: Pick<Family, "processes">): Process | undefined {
+  return isPid(process.parentPid) ? processes.get(process.parentPid) : undefined;
+}
+
+/** Its parent, grandparent and so on, as far as they are known. */
+export function ancestorsOf(process: Process, family: Pick<Family, "processes">): Process[] {
+  const chain: Process[] = [];
+  const seen = new Set<number>([process.pid]);
+  for (let next = parentOf(process, family); next && !seen.has(next.pid); next = parentOf(next, family)) {
+    chain.push(next);
+    seen.add(next.pid);
+  }
+  return chain;
+}
+
+/**
+ * Finds out whether the process that started a worker still lives. A parent of 1 proves nothing by itself and another
+ * parent clears nothing (subreapers): what counts is whether the parent is a program that could have started it.
+ */
+export function findStarter(worker: Process, family: Family): Starter {
+  const parent = parentOf(worker, family);
+  if (parent === undefined) {
+    return { state: "unknown", why: `its parent, PID ${worker.parentPid}, cannot be seen from here` };
+  }
+  // While it runs a job this program takes the job's orphans in itself.
+  if (parent.pid === family.reader.pid) return { state: "gone", adoptedBy: parent };
+  if (isAlike(parent, worker)) return { state: "alive", process: parent };
+  if (parent.pid === 1 || isAdopter(parent)) return { state: "gone", adoptedBy: parent };
+  return {
+    state: "unknown",
+    why: `its parent, PID ${parent.pid} (${parent.comm}), may or may not have started it`,
+  };
+}
+
+/** The terminal multiplexer that a process runs under, if any. */
+export function findMultiplexer(process: Process, family: Family): Process | undefined {
+  return ancestorsOf(process, family).find((ancestor) => MULTIPLEXERS.has(programOf(ancestor)));
+}
+
+/** Says whether a process is one that takes orphans in. */
+export function isAdopter(process: Process): boolean {
+  return isInit(process) || ADOPTERS.has(programOf(process));
+}
+
+/** Says whether a process runs a program whose work is to be PID 1. */
+export function isInit(process: Process): boolean {
+  return INITS.has(programOf(process));
+}
+
+function isAlike(parent: Process, worker: Process): boolean {
+  if (isPython(parent)) return true;
+  return parent.executable.ok && worker.executable.ok &&
+    parent.executable.value === worker.executable.value &&
+    !isAdopter(parent);
+}

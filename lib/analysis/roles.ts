@@ -1,0 +1,70 @@
+/**
+ * What a process is to the machine. A role needs the executable in a directory of the system (or a unit) to agree with
+ * the name: a training script called `Xorg` is not a display, and a driver daemon run from somebody's home is nothing
+ * we know.
+ */
+import type { Process } from "../model/process.ts";
+import { programOf } from "./lineage.ts";
+
+export type Role = "display" | "mps-server" | "service";
+
+export type RoleFinding =
+  | {
+    readonly kind: "role";
+    readonly role: Role;
+    readonly evidence: string;
+    readonly unit: string | undefined;
+  }
+  | { readonly kind: "suspicious"; readonly evidence: string };
+
+const DISPLAY =
+  /^(?:Xorg|Xwayland|X|Xvfb|gnome-shell|gnome-session.*|kwin_(?:x11|wayland)|plasmashell|mutter|weston|sway|Hyprland|gamescope|cinnamon|xfwm4|compiz|sddm|sddm-greeter|gdm.*|lightdm.*|nvidia-settings)$/;
+const MPS = /^nvidia-cuda-mps-(?:server|control)$/;
+const SERVICE = new RegExp(`^(?:${
+  [
+    "nvidia-persistenced|nv-fabricmanager|nvlsm|nvidia-imex|nvidia-powerd|nvidia-sleep.*|nvidia-gridd|nvidia-topologyd",
+    "nvidia-vgpud|nvidia-vgpu-mgr|nvsm.*|nv-hostengine|dcgm.*|node_exporter|prometheus-node-exporter|telegraf|gpud",
+    "node-problem-detector|netdata|zabbix_agentd|nvidia-device-plugin|gpu-feature-discovery|nvidia-mig-manager",
+    "nvidia-operator-validator|kubelet|containerd|containerd-shim.*|dockerd|crio|conmon|runc|crun|slurmd|slurmstepd",
+    "pbs_mom|sbatchd|res|lim|sge_execd|condor_.*|raylet|gcs_server|flux-broker|sshd|sshd-session|systemd|systemd-.*",
+    "dbus-daemon|dbus-broker|qemu-.*|libvirtd|virtqemud|firecracker|cloud-hypervisor|runsc.*|gvisor.*|jupyterhub",
+  ].join("|")
+})$`);
+const SYSTEM_DIRECTORY = /^\/(?:usr|bin|sbin|lib|lib64|opt|nix\/store|snap|app|gnu\/store)\//;
+/** Units that start other people's commands: being inside one says nothing about who a process belongs to. */
+const LAUNCHERS =
+  /^(?:cron|crond|atd|anacron|ssh|sshd|slurmd|jupyterhub|user@\d+|getty@.*|serial-getty@.*|console-getty|docker|containerd|crio|podman.*|kubelet|rc-local)\.service$/;
+
+/** Finds what a process is to the machine, if anything. */
+export function findRole(process: Process): RoleFinding | undefined {
+  const program = programOf(process);
+  const named = DISPLAY.test(program)
+    ? "display"
+    : MPS.test(program)
+    ? "mps-server"
+    : SERVICE.test(program)
+    ? "service"
+    : undefined;
+  const unit = managingUnit(process);
+  if (named !== undefined) {
+    if (!process.executable.ok) {
+      return {
+        kind: "suspicious",
+        evidence: `calls itself ${program}; its executable cannot be read to confirm that`,
+      };
+    }
+    const path = process.executable.value;
+    if (SYSTEM_DIRECTORY.test(path)) return { kind: "role", role: named, evidence: `runs ${path}`, unit };
+    return { kind: "suspicious", evidence: `is named like a part of the system, but runs from ${path}` };
+  }
+  if (unit !== undefined) {
+    return { kind: "role", role: "service", evidence: `runs in the systemd unit ${unit}`, unit };
+  }
+  return undefined;
+}
+
+/** The service unit that starts and stops a process, unless it is one that only launches other people's commands. */
+function managingUnit(process: Process): string | undefined {
+  const unit = process.owner.ok ? process.owner.value.unit : undefined;
+  return unit?.endsWith(".service") && !LAUNCHERS.test(unit) ? unit : undefined;
+}

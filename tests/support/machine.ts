@@ -1,0 +1,207 @@
+/**
+ * Machines as data, for judging without one: processes, what each has of which GPU, and what the driver lists. The
+ * numbers of descriptors and mappings are those seen on an H200 with driver 580.159.04.
+ */
+import { deviceMinor, gpuIndex, gpuUuid, parseBusId, type Pid, pid, uid } from "../../lib/core/ids.ts";
+import { absent, known, type Why } from "../../lib/core/reading.ts";
+import { bytes, clockTicks } from "../../lib/core/units.ts";
+import type { Context, ContextKind, DriverReport, Gpu, ProcessList } from "../../lib/model/gpu.ts";
+import type { DeviceUse, Observation, ProcessScan } from "../../lib/model/observation.ts";
+import type { Owner, Process, ProcessState } from "../../lib/model/process.ts";
+
+const MIB = 1024 ** 2;
+
+/** How a process touches one GPU. */
+export type Touch = "context" | "inherited" | "visible" | "monitor";
+
+export interface ProcessSpec {
+  readonly pid: number;
+  /** 1 unless given. */
+  readonly parent?: number;
+  readonly program?: string;
+  readonly argv?: readonly string[];
+  readonly comm?: string;
+  readonly state?: ProcessState;
+  readonly threadStates?: readonly ProcessState[];
+  readonly user?: { readonly uid: number; readonly name: string };
+  readonly session?: number;
+  readonly group?: number;
+  readonly terminal?: number;
+  readonly owner?: Partial<Owner>;
+  readonly environment?: Readonly<Record<string, string>> | "erased" | "no-permission";
+  readonly ignoresHangup?: boolean;
+  readonly namespacePids?: readonly number[];
+  readonly isExiting?: boolean;
+  readonly waitsIn?: string;
+  readonly brokenOutput?: boolean;
+  readonly startTicks?: number;
+  readonly cpuTicks?: number;
+  readonly touch?: Touch;
+  /** GPU indexes it touches, 0 unless given. */
+  readonly on?: readonly number[];
+  /** Context bytes in MiB on each of them as the driver lists them; for `context` 520 unless given. */
+  readonly mib?: number;
+  readonly kind?: ContextKind;
+  /** Live processes that share its descriptors with it. */
+  readonly sharedWith?: readonly number[];
+}
+
+export interface MachineSpec {
+  readonly processes: readonly ProcessSpec[];
+  /** Contexts of pids that are not alive. */
+  readonly dead?: readonly { readonly pid: number; readonly on?: readonly number[]; readonly mib: number }[];
+  /** One entry a GPU; `usedMib` is what is listed unless given. */
+  readonly gpus?: readonly { readonly usedMib?: number; readonly list?: "known" | "incomplete" | Why }[];
+  readonly reader?: { readonly isRoot?: boolean; readonly isInitial?: boolean; readonly unreadable?: number; readonly cutShort?: Why };
+  readonly supervisors?: readonly number[];
+  /** Pids of this program's parent and so on. */
+  readonly ancestors?: readonly number[];
+}
+
+const GRADES: Readonly<Record<Touch, { readonly descriptors: number; readonly mappings: number; readonly uvmMappings: number }>> = {
+  context: { descriptors: 23, mappings: 3, uvmMappings: 1 },
+  inherited: { descriptors: 23, mappings: 3, uvmMappings: 0 },
+  visible: { descriptors: 7, mappings: 2, uvmMappings: 1 },
+  monitor: { descriptors: 3, mappings: 0, uvmMappings: 0 },
+};
+
+/** The stable UUID of a GPU of these machines. */
+export function uuidOf(index: number): ReturnType<typeof gpuUuid> {
+  return gpuUuid(`GPU-0000000${index}-0000-4000-8000-000000000000`);
+}
+
+/** Builds the observation that such a machine would give. PID 1 is always there. */
+export function observe(spec: MachineSpec): Observation {
+  const processes = [{ pid: 1, program: "/usr/lib/systemd/systemd", parent: 0 }, ...spec.processes];
+  return {
+    takenAt: "2026-11-30T12:00:00.000Z",
+    source: "nvml",
+    simulated: false,
+    host: { name: known("node1"), bootId: known("11111111-2222-3333-4444-555555555555"), kernel: known("6.18.0") },
+    report: known(reportOf(spec)),
+    scan: known(scanOf(spec, processes)),
+    problems: [],
+  };
+}
+
+/** The driver's side of it. */
+export function reportOf(spec: MachineSpec): DriverReport {
+  const gpus = spec.gpus ?? [{}];
+  return {
+    driver: { version: known("580.159.04"), libraryVersion: known("580.159.04"), cudaVersion: known("13.0") },
+    gpus: gpus.map((gpu, index) => gpuOf(index, gpu, contextsOn(index, spec))),
+    unreadableGpus: [],
+  };
+}
+
+function contextsOn(index: number, spec: MachineSpec): Context[] {
+  const live = spec.processes.filter(({ touch, mib, on = [0] }) => (touch === "context" || mib !== undefined) && on.includes(index))
+    .map(({ pid: id, mib = 520, kind = "compute" }): Context => ({ pid: pid(id), kind, used: known(bytes(mib * MIB)) }));
+  const dead = (spec.dead ?? []).filter(({ on = [0] }) => on.includes(index))
+    .map(({ pid: id, mib }): Context => ({ pid: pid(id), kind: "compute", used: known(bytes(mib * MIB)) }));
+  return [...live, ...dead].sort((a, b) => a.pid - b.pid);
+}
+
+function gpuOf(index: number, spec: NonNullable<MachineSpec["gpus"]>[number], contexts: Context[]): Gpu {
+  const listed = contexts.reduce((sum, { used }) => sum + (used.ok ? used.value : 0), 0);
+  const total = bytes(143_771 * MIB);
+  const reserved = bytes(615 * MIB);
+  const used = bytes(spec.usedMib === undefined ? listed : spec.usedMib * MIB);
+  return {
+    index: gpuIndex(index),
+    uuid: uuidOf(index),
+    name: known("NVIDIA H200"),
+    busId: known(parseBusId(`0000:0${index}:00.0`)),
+    minor: known(deviceMinor(index)),
+    memoryTotal: known(total),
+    memoryUsed: known(used),
+    memoryReserved: known(reserved),
+    memoryFree: known(bytes(total - reserved - used)),
+    usedIncludesReserve: known(false),
+    utilization: absent("not-asked"),
+    persistenceMode: known(true),
+    computeMode: known("default"),
+    displayActive: known(false),
+    migMode: known({ current: false, pending: false }),
+    migInstances: known([]),
+    recoveryAction: known("none"),
+    processList: listOf(spec.list ?? "known", contexts),
+  };
+}
+
+function listOf(state: "known" | "incomplete" | Why, contexts: readonly Context[]): ProcessList {
+  if (state === "known") return { state, contexts };
+  if (state === "incomplete") return { state, contexts, reason: absent("no-permission", "1 row hidden") };
+  return { state: "unknown", reason: absent(state) };
+}
+
+function scanOf(spec: MachineSpec, processes: readonly ProcessSpec[]): ProcessScan {
+  const built = new Map<Pid, Process>(processes.map((process) => [pid(process.pid), processOf(process)]));
+  const { isRoot = true, isInitial = true, unreadable = 0, cutShort } = spec.reader ?? {};
+  return {
+    reader: {
+      pid: pid(99_999),
+      uid: uid(isRoot ? 0 : 1000),
+      isRoot,
+      isInitialPidNamespace: known(isInitial),
+      pidNamespace: known(isInitial ? "pid:[4026531836]" : "pid:[4026532000]"),
+      ownPids: [pid(99_999)],
+      ancestorPids: (spec.ancestors ?? []).map(pid),
+    },
+    processes: built,
+    uses: new Map(processes.flatMap((process) => {
+      const uses = usesOf(process);
+      return uses.length > 0 ? [[pid(process.pid), uses] as const] : [];
+    })),
+    sharedWith: new Map(processes.flatMap(({ pid: id, sharedWith }) =>
+      sharedWith ? [[pid(id), known(sharedWith.map(pid))] as const] : []
+    )),
+    supervisors: spec.supervisors
+      ? known(spec.supervisors.flatMap((id) => built.get(pid(id)) ?? []))
+      : absent("not-asked"),
+    coverage: { processes: processes.length, unreadable, ...(cutShort && { cutShort: absent(cutShort) }) },
+  };
+}
+
+function usesOf({ touch, on = [0] }: ProcessSpec): DeviceUse[] {
+  if (touch === undefined) return [];
+  const { descriptors, mappings, uvmMappings } = GRADES[touch];
+  return [
+    ...on.map((minor): DeviceUse => ({ node: { kind: "gpu", minor: deviceMinor(minor) }, descriptors, mappings: known(mappings) })),
+    { node: { kind: "control" }, descriptors: 2, mappings: known(touch === "monitor" ? 0 : 27) },
+    { node: { kind: "uvm" }, descriptors: touch === "monitor" ? 2 : 4, mappings: known(uvmMappings) },
+  ];
+}
+
+function processOf(spec: ProcessSpec): Process {
+  const program = spec.program ?? "/usr/bin/python3.12";
+  const name = program.slice(program.lastIndexOf("/") + 1);
+  const threadStates = spec.threadStates ?? [spec.state ?? "S"];
+  const environment = spec.environment ?? {};
+  return {
+    pid: pid(spec.pid),
+    startTicks: clockTicks(spec.startTicks ?? spec.pid * 10),
+    comm: spec.comm ?? name.slice(0, 15),
+    state: spec.state ?? "S",
+    parentPid: spec.parent ?? 1,
+    processGroup: spec.group ?? spec.pid,
+    session: spec.session ?? spec.pid,
+    terminal: spec.terminal ?? 0,
+    threads: threadStates.length,
+    cpuTicks: clockTicks(spec.cpuTicks ?? 100),
+    isKernelThread: false,
+    isExiting: spec.isExiting ?? false,
+    uid: known(uid(spec.user?.uid ?? 1000)),
+    user: known(spec.user?.name ?? "alice"),
+    argv: known(spec.argv ?? [name, "train.py"]),
+    executable: known(program),
+    owner: known({ cgroup: "/user.slice/user-1000.slice/session-3.scope", isCgroupDeleted: false, ...spec.owner }),
+    environment: typeof environment === "string" ? absent(environment) : known(new Map(Object.entries(environment))),
+    namespacePids: known(spec.namespacePids ?? [spec.pid]),
+    pidNamespace: known((spec.namespacePids?.length ?? 1) > 1 ? "pid:[4026533000]" : "pid:[4026531836]"),
+    ignoresHangup: known(spec.ignoresHangup ?? false),
+    stdio: known({ input: "/dev/null", output: "pipe:[1]", error: "pipe:[1]", isOutputBroken: spec.brokenOutput ?? false }),
+    threadStates: known(threadStates),
+    waitsIn: spec.waitsIn === undefined ? absent("not-asked") : known(spec.waitsIn),
+  };
+}
