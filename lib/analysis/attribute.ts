@@ -58,7 +58,9 @@ function holderOf(
     threads: known(process.threads),
     parentPid: known(process.parentPid),
     owner,
-    ...verdict,
+    class: verdict.class,
+    evidence: verdict.evidence,
+    advice: verdict.advice,
     devices,
   };
 }

@@ -16,17 +16,16 @@ export interface Verdict {
   readonly class: HolderClass;
   readonly evidence: readonly string[];
   readonly advice: string;
+  /** For `foreign`: what it is when its own namespace is looked at. */
+  readonly inside?: Verdict;
 }
 
 type Rule = (facts: Facts, owners: LiveOwners) => Verdict | undefined;
 
 /** The rules in the order they are tried. Who must never be ended comes before who may be. */
+const RULES_EVERYWHERE: readonly Rule[] = [judgeExiting, judgeStuck, judgeRole, judgeLeftover];
+/** The rest, for processes of the reader's own PID namespace; a process of another one is `foreign` before they are asked. */
 const RULES: readonly Rule[] = [
-  judgeExiting,
-  judgeStuck,
-  judgeRole,
-  judgeLeftover,
-  judgeForeign,
   judgeZombieLeader,
   judgeInherited,
   judgeOrphan,
@@ -38,10 +37,22 @@ const RULES: readonly Rule[] = [
 
 /** Classifies one holder. */
 export function classify(facts: Facts, owners: LiveOwners): Verdict {
-  for (const rule of RULES) {
+  const foreign = judgeForeign(facts);
+  const own = firstVerdict(RULES_EVERYWHERE, facts, owners);
+  if (own) return own;
+  const inside = firstVerdict(RULES, facts, owners) ?? judgeUnknown(facts);
+  return foreign ? { ...foreign, inside } : inside;
+}
+
+function firstVerdict(rules: readonly Rule[], facts: Facts, owners: LiveOwners): Verdict | undefined {
+  for (const rule of rules) {
     const verdict = rule(facts, owners);
     if (verdict) return verdict;
   }
+  return undefined;
+}
+
+function judgeUnknown(facts: Facts): Verdict {
   return {
     class: "unknown",
     evidence: [

@@ -52,13 +52,20 @@ export interface MachineSpec {
   readonly dead?: readonly { readonly pid: number; readonly on?: readonly number[]; readonly mib: number }[];
   /** One entry a GPU; `usedMib` is what is listed unless given. */
   readonly gpus?: readonly { readonly usedMib?: number; readonly list?: "known" | "incomplete" | Why }[];
-  readonly reader?: { readonly isRoot?: boolean; readonly isInitial?: boolean; readonly unreadable?: number; readonly cutShort?: Why };
+  readonly reader?: {
+    readonly isRoot?: boolean;
+    readonly isInitial?: boolean;
+    readonly unreadable?: number;
+    readonly cutShort?: Why;
+  };
   readonly supervisors?: readonly number[];
   /** Pids of this program's parent and so on. */
   readonly ancestors?: readonly number[];
 }
 
-const GRADES: Readonly<Record<Touch, { readonly descriptors: number; readonly mappings: number; readonly uvmMappings: number }>> = {
+const GRADES: Readonly<
+  Record<Touch, { readonly descriptors: number; readonly mappings: number; readonly uvmMappings: number }>
+> = {
   context: { descriptors: 23, mappings: 3, uvmMappings: 1 },
   inherited: { descriptors: 23, mappings: 3, uvmMappings: 0 },
   visible: { descriptors: 7, mappings: 2, uvmMappings: 1 },
@@ -77,7 +84,11 @@ export function observe(spec: MachineSpec): Observation {
     takenAt: "2026-11-30T12:00:00.000Z",
     source: "nvml",
     simulated: false,
-    host: { name: known("node1"), bootId: known("11111111-2222-3333-4444-555555555555"), kernel: known("6.18.0") },
+    host: {
+      name: known("node1"),
+      bootId: known("11111111-2222-3333-4444-555555555555"),
+      kernel: known("6.18.0"),
+    },
     report: known(reportOf(spec)),
     scan: known(scanOf(spec, processes)),
     problems: [],
@@ -95,8 +106,14 @@ export function reportOf(spec: MachineSpec): DriverReport {
 }
 
 function contextsOn(index: number, spec: MachineSpec): Context[] {
-  const live = spec.processes.filter(({ touch, mib, on = [0] }) => (touch === "context" || mib !== undefined) && on.includes(index))
-    .map(({ pid: id, mib = 520, kind = "compute" }): Context => ({ pid: pid(id), kind, used: known(bytes(mib * MIB)) }));
+  const live = spec.processes.filter(({ touch, mib, on = [0] }) =>
+    (touch === "context" || mib !== undefined) && on.includes(index)
+  )
+    .map(({ pid: id, mib = 520, kind = "compute" }): Context => ({
+      pid: pid(id),
+      kind,
+      used: known(bytes(mib * MIB)),
+    }));
   const dead = (spec.dead ?? []).filter(({ on = [0] }) => on.includes(index))
     .map(({ pid: id, mib }): Context => ({ pid: pid(id), kind: "compute", used: known(bytes(mib * MIB)) }));
   return [...live, ...dead].sort((a, b) => a.pid - b.pid);
@@ -153,9 +170,11 @@ function scanOf(spec: MachineSpec, processes: readonly ProcessSpec[]): ProcessSc
       const uses = usesOf(process);
       return uses.length > 0 ? [[pid(process.pid), uses] as const] : [];
     })),
-    sharedWith: new Map(processes.flatMap(({ pid: id, sharedWith }) =>
-      sharedWith ? [[pid(id), known(sharedWith.map(pid))] as const] : []
-    )),
+    sharedWith: new Map(
+      processes.flatMap(({ pid: id, sharedWith }) =>
+        sharedWith ? [[pid(id), known(sharedWith.map(pid))] as const] : []
+      ),
+    ),
     supervisors: spec.supervisors
       ? known(spec.supervisors.flatMap((id) => built.get(pid(id)) ?? []))
       : absent("not-asked"),
@@ -167,7 +186,11 @@ function usesOf({ touch, on = [0] }: ProcessSpec): DeviceUse[] {
   if (touch === undefined) return [];
   const { descriptors, mappings, uvmMappings } = GRADES[touch];
   return [
-    ...on.map((minor): DeviceUse => ({ node: { kind: "gpu", minor: deviceMinor(minor) }, descriptors, mappings: known(mappings) })),
+    ...on.map((minor): DeviceUse => ({
+      node: { kind: "gpu", minor: deviceMinor(minor) },
+      descriptors,
+      mappings: known(mappings),
+    })),
     { node: { kind: "control" }, descriptors: 2, mappings: known(touch === "monitor" ? 0 : 27) },
     { node: { kind: "uvm" }, descriptors: touch === "monitor" ? 2 : 4, mappings: known(uvmMappings) },
   ];
@@ -195,12 +218,23 @@ function processOf(spec: ProcessSpec): Process {
     user: known(spec.user?.name ?? "alice"),
     argv: known(spec.argv ?? [name, "train.py"]),
     executable: known(program),
-    owner: known({ cgroup: "/user.slice/user-1000.slice/session-3.scope", isCgroupDeleted: false, ...spec.owner }),
-    environment: typeof environment === "string" ? absent(environment) : known(new Map(Object.entries(environment))),
+    owner: known({
+      cgroup: "/user.slice/user-1000.slice/session-3.scope",
+      isCgroupDeleted: false,
+      ...spec.owner,
+    }),
+    environment: typeof environment === "string"
+      ? absent(environment)
+      : known(new Map(Object.entries(environment))),
     namespacePids: known(spec.namespacePids ?? [spec.pid]),
     pidNamespace: known((spec.namespacePids?.length ?? 1) > 1 ? "pid:[4026533000]" : "pid:[4026531836]"),
     ignoresHangup: known(spec.ignoresHangup ?? false),
-    stdio: known({ input: "/dev/null", output: "pipe:[1]", error: "pipe:[1]", isOutputBroken: spec.brokenOutput ?? false }),
+    stdio: known({
+      input: "/dev/null",
+      output: "pipe:[1]",
+      error: "pipe:[1]",
+      isOutputBroken: spec.brokenOutput ?? false,
+    }),
     threadStates: known(threadStates),
     waitsIn: spec.waitsIn === undefined ? absent("not-asked") : known(spec.waitsIn),
   };

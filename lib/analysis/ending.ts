@@ -1,0 +1,243 @@
+/**
+ * Which holders may be ended. Pure: two judgements of the same machine, a pause apart, and a policy in; acts and the
+ * reasons for everything that is left alone out.
+ */
+import type { GpuUuid, Pid } from "../core/ids.ts";
+import type { Bytes, ClockTicks, Milliseconds } from "../core/units.ts";
+import { bytes } from "../core/units.ts";
+import type { ProcessScan } from "../model/observation.ts";
+import type { ProcessIdentity } from "../model/process.ts";
+import type { HolderClass } from "../model/snapshot.ts";
+import type { Facts } from "./facts.ts";
+import { reasonsToHold } from "./ghosts.ts";
+import type { JudgedHolder, Judgement } from "./judge.ts";
+import { judgeJob } from "./jobs.ts";
+import { ancestorsOf } from "./lineage.ts";
+
+/** Classes that are ended unless told otherwise. */
+export const DEFAULT_CLASSES = ["orphan", "inherited", "zombie-leader", "job-leftover"] as const;
+/** Classes that a person may ask for by name on top of those. */
+export const WIDENING_CLASSES = ["detached", "stopped"] as const;
+
+/** What may be ended and what narrows it. Absent parts do not narrow. */
+export interface EndingPolicy {
+  readonly classes: ReadonlySet<HolderClass>;
+  readonly gpus?: ReadonlySet<GpuUuid>;
+  readonly users?: ReadonlySet<string>;
+  /** Named by a person: needs no minimum age, and may be busy. */
+  readonly pids?: ReadonlySet<Pid>;
+  readonly container?: string;
+  readonly slurmJob?: string;
+  readonly unit?: string;
+  readonly cgroup?: string;
+  readonly minAge: Milliseconds;
+  readonly minBytes: Bytes;
+  /** Command lines, users and units that are never touched. */
+  readonly protect: readonly string[];
+}
+
+/** One process to end, with all that was seen of it. */
+export interface PlannedAct {
+  readonly identity: ProcessIdentity;
+  readonly class: HolderClass;
+  readonly evidence: readonly string[];
+  readonly command: string;
+  /** On which GPUs memory should come back, and whose contexts are counted: its own and those of the dead it keeps. */
+  readonly frees: readonly { readonly gpu: GpuUuid; readonly pids: readonly Pid[] }[];
+  readonly bytesBefore: Bytes | null;
+  /** Ends before its descendants do: a supervisor restarts what is ended under it. */
+  readonly depth: number;
+}
+
+/** A holder that is left alone, and why. */
+export interface Kept {
+  readonly pid: Pid;
+  readonly class: HolderClass;
+  readonly why: string;
+}
+
+export interface EndingPlan {
+  readonly acts: readonly PlannedAct[];
+  readonly kept: readonly Kept[];
+}
+
+/** One judgement with the moment it was made, in the clock ticks that start times are counted in. */
+export interface TimedJudgement {
+  readonly judgement: Judgement;
+  readonly scan: ProcessScan;
+  readonly ticks: ClockTicks;
+}
+
+/** USER_HZ: start times and CPU times of /proc count 10 ms each (sysconf(_SC_CLK_TCK) is 100 on x86-64 and aarch64). */
+export const TICK_MS = 10;
+/** A process that used more than this share of a core between two looks is at work. */
+const BUSY_SHARE = 0.02;
+
+/** Plans which holders to end. Both judgements must agree on a process, or it is left alone. */
+export function planEnding(first: TimedJudgement, second: TimedJudgement, policy: EndingPolicy): EndingPlan {
+  const acts: PlannedAct[] = [];
+  const kept: Kept[] = [];
+  const seenFrom = (holder: JudgedHolder) => insideView(holder, policy);
+  const before = new Map(
+    first.judgement.holders.map((holder) => [holder.facts.process.pid, seenFrom(holder)]),
+  );
+  for (const holder of second.judgement.holders.map(seenFrom)) {
+    const { process } = holder.facts;
+    const why = whyKept(holder, before.get(process.pid), { first, second, policy });
+    if (why === undefined) acts.push(actOn(holder, second));
+    else kept.push({ pid: process.pid, class: holder.verdict.class, why });
+  }
+  return { acts: acts.sort((a, b) => a.depth - b.depth || a.identity.pid - b.identity.pid), kept };
+}
+
+interface Frame {
+  readonly first: TimedJudgement;
+  readonly second: TimedJudgement;
+  readonly policy: EndingPolicy;
+}
+
+/** Who names a container judges its processes as they look from inside it. */
+function insideView(holder: JudgedHolder, { container }: EndingPolicy): JudgedHolder {
+  const { facts, verdict } = holder;
+  const own = facts.process.owner.ok ? facts.process.owner.value.container?.id : undefined;
+  const isNamed = container !== undefined && own?.startsWith(container);
+  return isNamed && verdict.inside ? { facts, verdict: verdict.inside } : holder;
+}
+
+/** The first reason not to end a holder; `undefined` when there is none. */
+function whyKept(holder: JudgedHolder, earlier: JudgedHolder | undefined, frame: Frame): string | undefined {
+  return whyProtected(holder, frame) ?? whyUnproven(holder, earlier, frame) ??
+    whyNotChosen(holder.facts, frame) ??
+    whyTooSmall(holder.facts, frame);
+}
+
+function whyProtected({ facts, verdict }: JudgedHolder, { second, policy }: Frame): string | undefined {
+  const { process } = facts;
+  const { reader } = second.scan;
+  if (process.pid === 1) return "PID 1 is never ended";
+  if (reader.ownPids.includes(process.pid) || reader.ancestorPids.includes(process.pid)) {
+    return "gpuctl runs under it";
+  }
+  if (!reader.isRoot && !(process.uid.ok && process.uid.value === reader.uid)) {
+    return "belongs to another user";
+  }
+  if (process.state === "D") return "is in state D: no signal reaches it";
+  if (!policy.classes.has(verdict.class)) return verdict.evidence[0] ?? `is ${verdict.class}`;
+  if (policy.protect.length > 0 && !process.argv.ok) {
+    return "its command line cannot be checked against --protect";
+  }
+  const pattern = policy.protect.find((pattern) => matchesPattern(facts, pattern));
+  if (pattern !== undefined) return `is protected by "${pattern}"`;
+  const job = judgeJob(process, second.scan);
+  if (job?.state === "running" && !isJobNamed(facts, policy)) return job.evidence[0];
+  return undefined;
+}
+
+function whyUnproven(
+  { facts, verdict }: JudgedHolder,
+  earlier: JudgedHolder | undefined,
+  frame: Frame,
+): string | undefined {
+  const { process } = facts;
+  if (earlier === undefined) return "appeared between two looks";
+  if (earlier.facts.process.startTicks !== process.startTicks) {
+    return "another process had this pid a moment ago";
+  }
+  if (earlier.verdict.class !== verdict.class) return `was ${earlier.verdict.class} a moment ago`;
+  const isNamed = frame.policy.pids?.has(process.pid) ?? false;
+  const share = busyShare(facts, earlier.facts, frame);
+  if (!isNamed && share > BUSY_SHARE) {
+    return `is at work: it used ${Math.round(share * 100)} % of a core between two looks`;
+  }
+  return undefined;
+}
+
+function whyNotChosen(facts: Facts, { policy }: Frame): string | undefined {
+  const { process, devices } = facts;
+  const owner = process.owner.ok ? process.owner.value : undefined;
+  if (policy.pids && !policy.pids.has(process.pid)) return "was not named";
+  if (policy.gpus && !devices.some(({ gpu }) => policy.gpus?.has(gpu))) return "is on another GPU";
+  if (policy.users && !(process.user.ok && policy.users.has(process.user.value))) {
+    return "belongs to another user";
+  }
+  if (policy.container !== undefined && !owner?.container?.id.startsWith(policy.container)) {
+    return "is not of that container";
+  }
+  if (policy.slurmJob !== undefined && owner?.slurmJob !== policy.slurmJob) return "is not of that Slurm job";
+  if (policy.unit !== undefined && owner?.unit !== policy.unit) return "is not of that unit";
+  if (policy.cgroup !== undefined && !isInCgroup(owner?.cgroup, policy.cgroup)) {
+    return "is not in that cgroup";
+  }
+  return undefined;
+}
+
+function whyTooSmall(facts: Facts, { second, policy }: Frame): string | undefined {
+  const age = (second.ticks - facts.process.startTicks) * TICK_MS;
+  const isNamed = policy.pids?.has(facts.process.pid) ?? false;
+  if (!isNamed && age < policy.minAge) return `is younger than ${policy.minAge / 1000} s`;
+  if (policy.minBytes === 0) return undefined;
+  const held = heldBytes(facts, second);
+  if (held === null) return "how much it holds is not known";
+  return held < policy.minBytes ? "holds less than the minimum" : undefined;
+}
+
+function actOn({ facts, verdict }: JudgedHolder, { judgement, scan }: TimedJudgement): PlannedAct {
+  const { process } = facts;
+  const kept = deadKeptBy(facts, judgement);
+  const frees = facts.devices.map(({ gpu }) => ({
+    gpu,
+    pids: [process.pid, ...kept.filter((dead) => dead.gpu.uuid === gpu).map(({ context }) => context.pid)],
+  }));
+  return {
+    identity: { pid: process.pid, startTicks: process.startTicks },
+    class: verdict.class,
+    evidence: verdict.evidence,
+    command: process.argv.ok ? process.argv.value.join(" ") : process.comm,
+    frees,
+    bytesBefore: heldBytes(facts, { judgement }),
+    depth: ancestorsOf(process, scan).length,
+  };
+}
+
+/** Bytes of its own contexts and of the dead ones it keeps; null where one of them is not known. */
+function heldBytes(facts: Facts, { judgement }: { readonly judgement: Judgement }): Bytes | null {
+  let sum = 0;
+  for (const { context } of [...facts.contexts, ...deadKeptBy(facts, judgement)]) {
+    if (!context.used.ok) return null;
+    sum += context.used.value;
+  }
+  return bytes(sum);
+}
+
+function deadKeptBy(facts: Facts, judgement: Judgement) {
+  if (facts.contexts.length > 0) return [];
+  return facts.deadContexts.filter((dead) => reasonsToHold(facts, dead, judgement.owners).length > 0);
+}
+
+function busyShare(now: Facts, before: Facts, { first, second }: Frame): number {
+  const window = second.ticks - first.ticks;
+  return window > 0 ? (now.process.cpuTicks - before.process.cpuTicks) / window : 0;
+}
+
+function isJobNamed({ process }: Facts, policy: EndingPolicy): boolean {
+  const owner = process.owner.ok ? process.owner.value : undefined;
+  if (policy.pids?.has(process.pid)) return true;
+  return (policy.slurmJob !== undefined && owner?.slurmJob === policy.slurmJob) ||
+    (policy.container !== undefined && owner?.container?.id.startsWith(policy.container) === true);
+}
+
+/** A pattern is plain text, looked for in the command line, the user's name, the unit and the container's id. */
+function matchesPattern({ process }: Facts, pattern: string): boolean {
+  const owner = process.owner.ok ? process.owner.value : undefined;
+  const texts = [
+    process.argv.ok ? process.argv.value.join(" ") : process.comm,
+    process.user.ok ? process.user.value : "",
+    owner?.unit ?? "",
+    owner?.container?.id ?? "",
+  ];
+  return texts.some((text) => text.includes(pattern));
+}
+
+function isInCgroup(path: string | undefined, named: string): boolean {
+  return path !== undefined && (path === named || path.startsWith(named.endsWith("/") ? named : `${named}/`));
+}
