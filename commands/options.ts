@@ -18,23 +18,27 @@ export function sourceOption() {
 }
 
 /** `--gpu`: all GPUs unless told. */
-export function gpuOption(description = "only these: indexes, ranges, UUIDs (or their beginning), PCI addresses") {
+export function gpuOption(
+  description = "only these: indexes, ranges, UUIDs (or their beginning), PCI addresses",
+) {
   return new Option("--gpu <list>", description).argParser(parsedBy(parseGpuSelectors));
 }
 
 /** `--deadline`: how long one look at the driver may take. */
 export function deadlineOption() {
-  return new Option("--deadline <time>", "how long the driver may take to answer").argParser(parsedBy(parseDuration))
+  return new Option("--deadline <time>", "how long the driver may take to answer").argParser(
+    parsedBy(parseDuration),
+  )
     .default(milliseconds(5000), "5s");
 }
 
 /** An option whose value is a duration such as `10s`. */
-export function durationOption(flags: string, description: string) {
+export function durationOption<const Usage extends string>(flags: Usage, description: string) {
   return new Option(flags, description).argParser(parsedBy(parseDuration));
 }
 
 /** An option whose value is a size such as `10MiB`. */
-export function sizeOption(flags: string, description: string) {
+export function sizeOption<const Usage extends string>(flags: Usage, description: string) {
   return new Option(flags, description).argParser(parsedBy(parseSize));
 }
 
@@ -55,10 +59,15 @@ export function parsedBy<T>(parse: (text: string) => T): (text: string) => T {
  *
  * @throws {GpuctlError} if one is not there.
  */
-export function chooseGpus(gpus: readonly Gpu[], selectors: readonly GpuSelector[] | undefined): readonly Gpu[] {
+export function chooseGpus(
+  gpus: readonly Gpu[],
+  selectors: readonly GpuSelector[] | undefined,
+): readonly Gpu[] {
   if (selectors === undefined) return gpus;
   const selection = selectGpus(gpus, selectors);
-  if (!selection.ok) throw new GpuctlError("unavailable", selection.message, { hint: "gpuctl snapshot lists the GPUs" });
+  if (!selection.ok) {
+    throw new GpuctlError("unavailable", selection.message, { hint: "gpuctl snapshot lists the GPUs" });
+  }
   return selection.gpus;
 }
 
@@ -71,4 +80,3 @@ export function liveSource(source: SourceChoice, purpose: string): LiveSource {
   if (source.kind !== "file") return source;
   throw new GpuctlError("usage", `Cannot ${purpose} from ${source.path}: a file is no live machine`);
 }
-

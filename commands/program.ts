@@ -2,6 +2,7 @@
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
 import { nearest } from "../lib/core/text.ts";
+import { applySettings } from "./settings.ts";
 import type { World } from "../lib/world/ports.ts";
 
 /** Builds one command; its action says how it ended through `end`. */
@@ -9,6 +10,7 @@ export type BuildCommand = (world: World, end: (ending: Ending) => void) => Comm
 
 const COMMANDS: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   snapshot: async () => (await import("./snapshot.ts")).snapshotCommand,
+  "clean-zombies": async () => (await import("./clean_zombies.ts")).cleanZombiesCommand,
 };
 const ALIASES: Readonly<Record<string, string>> = { "diff-before-after": "diff" };
 
@@ -29,6 +31,10 @@ Exit status: 0 fine, 2 usage, 3 unavailable or not provable, 4 permission, 5 ref
 export async function runProgram(argv: readonly string[], world: World): Promise<Ending> {
   let ending: Ending = "ok";
   const program = await buildProgram(argv, world, (given) => ending = given);
+  const [command] = program.commands;
+  if (command && program.commands.length === 1) {
+    await applySettings(command, { everyName: Object.keys(COMMANDS), named: namedConfig(argv) }, world);
+  }
   try {
     await program.parseAsync([...argv], { from: "user" });
   } catch (error) {
@@ -38,19 +44,33 @@ export async function runProgram(argv: readonly string[], world: World): Promise
   return ending;
 }
 
+/** The file of `--config`, which is read before the rest of the line is. What follows `--` is the child's. */
+function namedConfig(argv: readonly string[]): string | undefined {
+  const own = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
+  const at = own.findLastIndex((word) => word === "--config" || word.startsWith("--config="));
+  const word = own[at];
+  return word === "--config" ? own[at + 1] : word?.slice("--config=".length);
+}
+
 /** The whole tree, for help, completions and man pages. */
 export function buildWholeProgram(world: World): Promise<CommandUnknownOpts> {
   return buildProgram([], world, () => {});
 }
 
-async function buildProgram(argv: readonly string[], world: World, end: (ending: Ending) => void): Promise<CommandUnknownOpts> {
+async function buildProgram(
+  argv: readonly string[],
+  world: World,
+  end: (ending: Ending) => void,
+): Promise<CommandUnknownOpts> {
   const program = new Command("gpuctl").description(INTRODUCTION).usage("<command> [options]")
     .option("--version", "print the version").addHelpText("after", EPILOGUE);
   const asked = argv[0] === undefined ? undefined : ALIASES[argv[0]] ?? argv[0];
   const names = asked !== undefined && Object.hasOwn(COMMANDS, asked) ? [asked] : Object.keys(COMMANDS);
   for (const name of names) {
     const build = await COMMANDS[name]?.();
-    if (build) program.addCommand(build(world, end));
+    if (build) {
+      program.addCommand(build(world, end).option("--config <file>", "read settings from this file too"));
+    }
   }
   program.argument("[command]").action((word) => {
     if (word === undefined) return program.help();
@@ -71,13 +91,5 @@ function configure(command: CommandUnknownOpts, world: World): void {
       writeErr: (text) => world.terminal.err(text),
       outputError: (text, write) => write(`gpuctl: ${text.replace(/^error: /, "")}`),
     });
-  for (const option of command.options) {
-    if (option.long !== undefined && !NEVER_FROM_VARIABLE.has(option.long)) {
-      option.env(`GPUCTL_${option.long.slice(2).replaceAll("-", "_").toUpperCase()}`);
-    }
-  }
   for (const child of command.commands) configure(child, world);
 }
-
-/** What must be typed by the one who means it. */
-const NEVER_FROM_VARIABLE = new Set(["--yes", "--version", "--help"]);

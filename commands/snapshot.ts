@@ -14,7 +14,9 @@ export function snapshotCommand(world: World, end: (ending: Ending) => void): Co
     )
     .addOption(sourceOption())
     .addOption(gpuOption())
-    .addOption(new Option("--format <how>", "how to print it").choices(["table", "json", "csv"]).default("table"))
+    .addOption(
+      new Option("--format <how>", "how to print it").choices(["table", "json", "csv"]).default("table"),
+    )
     .option("--json", "the same as --format json")
     .option("--utilization", "also ask how busy each GPU is (about 4 ms a GPU)")
     .option("-o, --output <file>", "write to a file: whole or not at all, readable by its owner only")
@@ -25,7 +27,12 @@ export function snapshotCommand(world: World, end: (ending: Ending) => void): Co
         withUtilization: options.utilization ?? false,
       });
       const shown = narrow(snapshot, new Set(chooseGpus(snapshot.gpus.map(({ gpu }) => gpu), options.gpu)));
-      const text = await render(shown, options.json ? "json" : options.format, world, options.output === undefined);
+      const text = await render(
+        shown,
+        options.json ? "json" : options.format,
+        world,
+        options.output === undefined,
+      );
       if (options.output === undefined) world.terminal.out(text);
       else world.files.writeWhole(options.output, text);
       end(judge(shown));
@@ -39,7 +46,10 @@ function narrow(snapshot: Snapshot, gpus: ReadonlySet<Snapshot["gpus"][number]["
   return {
     ...snapshot,
     gpus: snapshot.gpus.filter(({ gpu }) => gpus.has(gpu)),
-    holders: snapshot.holders.map((holder) => ({ ...holder, devices: holder.devices.filter(({ gpu }) => uuids.has(gpu)) }))
+    holders: snapshot.holders.map((holder) => ({
+      ...holder,
+      devices: holder.devices.filter(({ gpu }) => uuids.has(gpu)),
+    }))
       .filter(({ devices }) => devices.length > 0),
     ghosts: snapshot.ghosts.filter(({ gpu }) => uuids.has(gpu)),
   };

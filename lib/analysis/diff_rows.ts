@@ -1,6 +1,6 @@
 /** What the driver lists on one GPU, by pid, and how two such lists differ. */
 import type { Pid } from "../core/ids.ts";
-import { absent, known, type Reading } from "../core/reading.ts";
+import { known, type Reading } from "../core/reading.ts";
 import { type ByteChange, byteChange, type Bytes, bytes } from "../core/units.ts";
 import { contextsOf, type Gpu } from "../model/gpu.ts";
 import type { Handover } from "../model/diff.ts";
@@ -63,7 +63,10 @@ export function findHandovers(
 ): Handover[] {
   const lost = [...gone].flatMap(([pid, used]) => used.ok ? [{ pids: [pid], bytes: used.value }] : []);
   if (lost.length > 1) {
-    lost.push({ pids: lost.flatMap(({ pids }) => pids), bytes: bytes(lost.reduce((sum, one) => sum + one.bytes, 0)) });
+    lost.push({
+      pids: lost.flatMap(({ pids }) => pids),
+      bytes: bytes(lost.reduce((sum, one) => sum + one.bytes, 0)),
+    });
   }
   return [...after].flatMap(([pid, is]): Handover[] => {
     const was = before.get(pid);
@@ -83,6 +86,3 @@ function addReadings(a: Reading<Bytes>, b: Reading<Bytes>): Reading<Bytes> {
   if (!a.ok) return a;
   return b.ok ? known(bytes(a.value + b.value)) : b;
 }
-
-/** The reading that stands for "nobody looked while it happened". */
-export const NOT_SAMPLED = absent("not-reported", "no sample was read");

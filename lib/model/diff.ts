@@ -2,6 +2,7 @@
 import type { GpuIndex, GpuUuid, Pid } from "../core/ids.ts";
 import type { Absent, Reading } from "../core/reading.ts";
 import type { ByteChange, Bytes, ClockTicks, Milliseconds } from "../core/units.ts";
+import type { EndOutcome } from "./cleanup.ts";
 import type { ProcessIdentity } from "./process.ts";
 import type { Holder, Host, Problem, SourceName } from "./snapshot.ts";
 
@@ -108,13 +109,11 @@ export interface Lingerer extends ProcessIdentity {
 /** How the wait for the memory ended. */
 export type SettleEnd = "settled" | "stalled" | "limit" | "interrupted" | "unreadable";
 
-export const END_OUTCOMES = ["already-gone", "ended", "ended-by-force", "survived", "denied"] as const;
-/** What came of ending one process. */
-export type EndOutcome = typeof END_OUTCOMES[number];
-
 /** One leftover that was to be ended. */
 export interface LeftoverAct extends ProcessIdentity {
   readonly outcome: EndOutcome;
+  /** The last signal that was sent; null when none was. */
+  readonly signal: string | null;
 }
 
 /** What ending the job's own leftovers brought. */

@@ -1,5 +1,6 @@
 import type { DeviceMinor, Pid, Uid } from "../core/ids.ts";
 import type { Absent, Reading } from "../core/reading.ts";
+import type { ClockTicks } from "../core/units.ts";
 import type { DriverReport } from "./gpu.ts";
 import type { Process } from "./process.ts";
 import type { Host, Problem, SourceName } from "./snapshot.ts";
@@ -58,6 +59,8 @@ export interface ProcessScan {
 export interface Observation {
   /** Wall-clock time in ISO 8601, UTC. */
   readonly takenAt: string;
+  /** The same moment in clock ticks since boot, which start times count in. */
+  readonly ticks: ClockTicks;
   readonly source: SourceName;
   readonly simulated: boolean;
   readonly host: Host;

@@ -1,10 +1,14 @@
 /** Small interfaces for all that is outside. `real.ts` builds the real ones; tests hand in their own. */
+import type { Ending } from "../core/errors.ts";
 import type { Reading } from "../core/reading.ts";
 import type { Milliseconds } from "../core/units.ts";
+import type { Pid } from "../core/ids.ts";
+import type { ChildEnd } from "../model/diff.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { Observation } from "../model/observation.ts";
 import type { Snapshot } from "../model/snapshot.ts";
 import type { ProcessIdentity, ProcStat } from "../model/process.ts";
+import type { JobPlan, ServerPlan } from "../model/simulation.ts";
 import type { LiveSource, SourceChoice } from "../model/source_choice.ts";
 
 export interface Clock {
@@ -23,6 +27,8 @@ export interface Terminal {
   err(text: string): void;
   /** Columns and colour of standard output; `undefined` when it is no terminal. */
   readonly screen: { readonly columns: number; readonly hasColour: boolean } | undefined;
+  /** Whether standard error leads to the systemd journal (JOURNAL_STREAM of systemd.exec(5)). */
+  readonly isJournal: boolean;
 }
 
 /** What a look at the machine may cost. */
@@ -53,11 +59,92 @@ export interface ProcessTable {
   openProcess(identity: ProcessIdentity): ProcessHandle | undefined;
 }
 
+/** What is read of one process, once, when it matters. */
+export interface ProcessDetails {
+  /** Its arguments as it shows them now. */
+  readArguments(pid: Pid): Reading<readonly string[]>;
+  /** Paths of the files that it has mapped, its libraries among them. */
+  readMappedFiles(pid: Pid): Reading<readonly string[]>;
+}
+
+/** Signals that reach gpuctl while a job runs and are meant for the job. */
+export type PassedSignal = "SIGTERM" | "SIGHUP" | "SIGINT" | "SIGQUIT" | "SIGUSR1" | "SIGUSR2";
+
+/** A signal that came to us. */
+export interface CaughtSignal {
+  readonly signal: PassedSignal;
+  /** A terminal sends its signals to the whole process group: the command has this one already. */
+  readonly isFromTerminal: boolean;
+}
+
+/** Why a command did not start, as env(1) tells it. */
+export type StartFailure = {
+  readonly kind: "not-found" | "not-runnable";
+  readonly message: string;
+};
+
+/** A command that we started. */
+export interface Job {
+  readonly identity: ProcessIdentity;
+  /** Never rejects. Until it settles the pid stays this command's. */
+  readonly ended: Promise<ChildEnd>;
+  /** Passes a signal on; does nothing once the command has ended. */
+  send(signal: PassedSignal): void;
+}
+
+/** Starts a command and knows everything that descends from it. One at a time. */
+export interface JobRunner extends Disposable {
+  readonly ownPid: Pid;
+  /**
+   * Starts a command in our place: same terminal, process group, descriptors, limits and signal dispositions. From now on
+   * orphans below us become our children, and those that end are reaped.
+   *
+   * @throws {Error} if the system refuses for another reason than the command itself
+   */
+  start(command: readonly string[], changes: Readonly<Record<string, string>>): Job | StartFailure;
+  /** Every process that descends from us, our helpers left out: the job's, escaped ones included. */
+  listDescendants(): readonly ProcStat[];
+  /** Until disposed of, no signal in `PassedSignal` ends us: `onSignal` is told instead. */
+  catchSignals(onSignal: (caught: CaughtSignal) => void): Disposable;
+}
+
 export interface Files {
   /** @throws the system's error, with its code */
   readText(path: string): string;
   /** Writes the whole file or leaves it as it was; mode 0600, no link followed. */
   writeWhole(path: string, text: string): void;
+}
+
+/** Files that are written after work that must not be done in vain. */
+export interface OutputFiles {
+  /** @throws {GpuctlError} now, if `Files.writeWhole` could not write there later */
+  checkPlace(path: string): void;
+  /** Opens a new file, mode 0600, in place of the one that is there. @throws {GpuctlError} if it cannot */
+  openLines(path: string): LineFile;
+}
+
+/** A file that grows by whole lines. */
+export interface LineFile extends Disposable {
+  /** @throws {GpuctlError} if the line cannot be written */
+  append(line: string): void;
+}
+
+/** Simulated GPU servers, and the jobs on them. */
+export interface Simulation {
+  /**
+   * Makes a server in a directory, or gives the one that is there other faults. Gives the number of its GPUs.
+   *
+   * @throws {GpuctlError} if the plan cannot be read, or is for other GPUs than there are
+   */
+  init(directory: string, plan: ServerPlan): Promise<number>;
+  /**
+   * Runs a job: says `ready PID` on standard output once its scene stands, and returns when its time is over.
+   *
+   * @throws {GpuctlError} if there is no such server or GPU, or too little memory is free
+   */
+  hold(plan: JobPlan): Promise<Ending>;
+  /** Does what the job that started this process has ordered on standard input. */
+  work(): Promise<void>;
 }
 
 /** Everything a command may ask of the world. Each takes the parts it needs. */
@@ -77,6 +164,31 @@ export interface World {
   /** One look at a live machine, before anything is concluded from it. */
   observe(source: LiveSource, options: LookOptions): Promise<Observation>;
   openSampler(source: LiveSource): Sampler;
+  readonly locks: Locks;
+  /** The record at this path, or at the place that this user's records have. */
+  openAuditLog(path: string | undefined): AuditLog;
+  readonly details: ProcessDetails;
+  readonly outputs: OutputFiles;
+  /** Opens what starts commands; dispose of it once everything that they left has been looked at. */
+  openJobRunner(): Promise<JobRunner>;
+  readonly simulation: Simulation;
   /** A variable of this program's own environment. */
   variable(name: string): string | undefined;
+}
+
+/** Keeps two runs apart. The system gives a lock back when its holder ends, however it ends. */
+export interface Locks {
+  /** Takes a lock of this name for this user's machine; `undefined` while another process has it. */
+  acquire(name: string): Disposable | undefined;
+}
+
+/** A record of everything that was ended or reset. */
+export interface AuditLog {
+  readonly path: string;
+  /**
+   * Appends one record as one line, and returns only when it is on the disk.
+   *
+   * @throws {GpuctlError} if it cannot: then nothing may be done that it should tell of
+   */
+  append(record: Readonly<Record<string, unknown>>): void;
 }

@@ -2,6 +2,8 @@
  * Machines as data, for judging without one: processes, what each has of which GPU, and what the driver lists. The
  * numbers of descriptors and mappings are those seen on an H200 with driver 580.159.04.
  */
+import type { TimedJudgement } from "../../lib/analysis/ending.ts";
+import { judgeHolders } from "../../lib/analysis/judge.ts";
 import { deviceMinor, gpuIndex, gpuUuid, parseBusId, type Pid, pid, uid } from "../../lib/core/ids.ts";
 import { absent, known, type Why } from "../../lib/core/reading.ts";
 import { bytes, clockTicks } from "../../lib/core/units.ts";
@@ -59,6 +61,8 @@ export interface MachineSpec {
     readonly cutShort?: Why;
   };
   readonly supervisors?: readonly number[];
+  /** Clock ticks since boot at the moment of the look. */
+  readonly ticks?: number;
   /** Pids of this program's parent and so on. */
   readonly ancestors?: readonly number[];
 }
@@ -82,6 +86,7 @@ export function observe(spec: MachineSpec): Observation {
   const processes = [{ pid: 1, program: "/usr/lib/systemd/systemd", parent: 0 }, ...spec.processes];
   return {
     takenAt: "2026-11-30T12:00:00.000Z",
+    ticks: clockTicks(spec.ticks ?? 1_000_000),
     source: "nvml",
     simulated: false,
     host: {
@@ -238,4 +243,11 @@ function processOf(spec: ProcessSpec): Process {
     threadStates: known(threadStates),
     waitsIn: spec.waitsIn === undefined ? absent("not-asked") : known(spec.waitsIn),
   };
+}
+
+/** The same machine judged, as planning takes it. */
+export function timedLook(spec: MachineSpec): TimedJudgement {
+  const { report, scan, ticks } = observe(spec);
+  if (!report.ok || !scan.ok) throw new Error("Cannot judge a machine that was not observed");
+  return { judgement: judgeHolders(report.value, scan.value), scan: scan.value, ticks };
 }

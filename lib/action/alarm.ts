@@ -1,0 +1,38 @@
+import { type Milliseconds, milliseconds } from "../core/units.ts";
+import type { Clock } from "../world/ports.ts";
+
+/** setTimeout counts to 2^31 ms; longer pauses are taken in pieces. */
+const LONGEST_PIECE = milliseconds(86_400_000);
+
+/**
+ * An event that cuts pauses short. Any number of pauses costs the event's promise one reaction: `Promise.race` would leave
+ * one behind for each.
+ */
+export class Alarm {
+  #hasRung = false;
+  #wake: (() => void) | undefined;
+
+  constructor(event: Promise<unknown>) {
+    const ring = () => {
+      this.#hasRung = true;
+      this.#wake?.();
+    };
+    event.then(ring, ring);
+  }
+
+  get hasRung(): boolean {
+    return this.#hasRung;
+  }
+
+  /** Waits for the span or the event, whichever is first. One pause at a time. */
+  async pause(span: Milliseconds, clock: Pick<Clock, "monotonic" | "pause">): Promise<void> {
+    const deadline = clock.monotonic() + span;
+    for (let left: number = span; left > 0 && !this.#hasRung; left = deadline - clock.monotonic()) {
+      const piece = milliseconds(Math.min(left, LONGEST_PIECE));
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        clock.pause(piece).then(resolve);
+      });
+    }
+  }
+}

@@ -1,0 +1,155 @@
+/** The whole of a cleaning: judge, wait, judge again, and only then act, under a lock and on the record. */
+import {
+  type EndingPlan,
+  type EndingPolicy,
+  planEnding,
+  type PlannedAct,
+  type TimedJudgement,
+} from "../analysis/ending.ts";
+import { judgeHolders } from "../analysis/judge.ts";
+import { GpuctlError } from "../core/errors.ts";
+import type { Milliseconds } from "../core/units.ts";
+import { attribute } from "../analysis/attribute.ts";
+import type { Act, Cleanup } from "../model/cleanup.ts";
+import type { Gpu } from "../model/gpu.ts";
+import type { Observation } from "../model/observation.ts";
+import type { Ghost, Snapshot } from "../model/snapshot.ts";
+import type { LiveSource } from "../model/source_choice.ts";
+import type { AuditLog, LookOptions, World } from "../world/ports.ts";
+import { carryOut } from "./clean.ts";
+
+export interface CleaningOptions {
+  readonly source: LiveSource;
+  /** The policy for the GPUs that there are. */
+  readonly policy: (gpus: readonly Gpu[]) => EndingPolicy;
+  readonly look: LookOptions;
+  readonly confirm: Milliseconds;
+  readonly grace: Milliseconds;
+  readonly settle: Milliseconds;
+  readonly isPlan: boolean;
+}
+
+export type CleaningWorld =
+  & Pick<World, "clock" | "processes" | "observe" | "openSampler" | "locks">
+  & { readonly audit: AuditLog };
+
+/**
+ * Plans a cleaning and, unless it is only a plan, carries it out.
+ *
+ * @throws {GpuctlError} `refused` in a PID namespace that is not the machine's, while another run is at work, or when
+ * the record cannot be written; `unavailable` when the driver gives no answer.
+ */
+export async function cleanZombies(options: CleaningOptions, world: CleaningWorld): Promise<Cleanup> {
+  using _lock = options.isPlan ? undefined : takeLock(world);
+  const first = await observeWhole(options, world);
+  refuseForeignNamespace(first);
+  const policy = options.policy(first.report.gpus);
+  const opening = planEnding(first.timed, first.timed, policy);
+  // Nothing to confirm where nothing was found: a clean machine costs one look.
+  if (opening.acts.length === 0) return summarise(options, first.snapshot, { acts: [], kept: opening.kept });
+  await world.clock.pause(options.confirm);
+  const second = await observeWhole(options, world);
+  const plan = planEnding(first.timed, second.timed, policy);
+  if (options.isPlan || plan.acts.length === 0) {
+    return summarise(options, second.snapshot, { acts: plan.acts.map(plannedAct), kept: plan.kept });
+  }
+  return await act(plan, second, options, world);
+}
+
+async function act(
+  plan: EndingPlan,
+  seen: WholeLook,
+  options: CleaningOptions,
+  world: CleaningWorld,
+): Promise<Cleanup> {
+  const { audit, clock } = world;
+  const stamp = (event: string, act: Act) => ({
+    schema: "gpuctl.audit/1",
+    at: clock.now(),
+    event,
+    by: { pid: seen.timed.scan.reader.pid, uid: seen.timed.scan.reader.uid },
+    bootId: seen.snapshot.host.bootId.ok ? seen.snapshot.host.bootId.value : null,
+    simulated: seen.snapshot.simulated,
+    act,
+  });
+  // What cannot be recorded is not done.
+  for (const planned of plan.acts) audit.append(stamp("intent", plannedAct(planned)));
+  await using sampler = world.openSampler(options.source);
+  const acts = await carryOut(plan.acts, options, { ...world, sampler });
+  for (const done of acts) audit.append(stamp("outcome", done));
+  const after = attribute(await world.observe(options.source, options.look));
+  return summarise(options, after, { acts, kept: plan.kept });
+}
+
+function summarise(
+  { isPlan }: CleaningOptions,
+  { takenAt, simulated, ghosts, problems }: Snapshot,
+  { acts, kept }: Pick<Cleanup, "acts" | "kept">,
+): Cleanup {
+  const planned = isPlan ? new Set(acts.map(({ pid }) => pid)) : new Set();
+  const unexplained = ghosts.filter(({ likelyHolders }: Ghost) =>
+    !likelyHolders.some(({ pid }) => planned.has(pid))
+  );
+  return { takenAt, simulated, isPlan, acts, kept, ghosts: unexplained, problems };
+}
+
+function plannedAct({ identity, class: name, evidence, command, bytesBefore }: PlannedAct): Act {
+  return {
+    ...identity,
+    class: name,
+    evidence,
+    command,
+    signal: null,
+    outcome: "planned",
+    bytesBefore,
+    bytesAfter: null,
+    releaseMs: null,
+  };
+}
+
+interface WholeLook {
+  readonly timed: TimedJudgement;
+  readonly snapshot: Snapshot;
+  readonly report: { readonly gpus: readonly Gpu[] };
+}
+
+async function observeWhole(
+  { source, look }: CleaningOptions,
+  { observe }: CleaningWorld,
+): Promise<WholeLook> {
+  const observation: Observation = await observe(source, look);
+  const { report, scan } = observation;
+  if (!report.ok || !scan.ok) {
+    const reason = report.ok ? scan : report;
+    const detail = reason.ok || reason.detail === undefined ? "" : `: ${reason.detail}`;
+    throw new GpuctlError("unavailable", `Cannot judge the holders: the driver gave no answer${detail}`, {
+      hint: "gpuctl doctor looks for the reason",
+    });
+  }
+  const judgement = judgeHolders(report.value, scan.value);
+  return {
+    timed: { judgement, scan: scan.value, ticks: observation.ticks },
+    snapshot: attribute(observation),
+    report: report.value,
+  };
+}
+
+function refuseForeignNamespace({ timed: { scan: { reader } } }: WholeLook): void {
+  if (reader.isInitialPidNamespace.ok && reader.isInitialPidNamespace.value) return;
+  throw new GpuctlError(
+    "refused",
+    "Cannot clean from inside a PID namespace: processes outside it cannot be seen or told apart",
+    {
+      hint:
+        "run it on the host, or start the container with the host's PID namespace (docker run --pid=host, hostPID: true)",
+    },
+  );
+}
+
+function takeLock({ locks }: CleaningWorld): Disposable {
+  const lock = locks.acquire("clean-zombies");
+  if (lock) return lock;
+  throw new GpuctlError("refused", "Cannot clean: another gpuctl clean-zombies is at work", {
+    hint: "wait until it has ended",
+  });
+}

@@ -1,0 +1,159 @@
+/** Runs a command between two looks, samples meanwhile, and says what came of the memory. */
+import { attribute } from "../analysis/attribute.ts";
+import { explainHabits, type FrameworkUse } from "../analysis/diff_habits.ts";
+import { diffJob } from "../analysis/diff_job.ts";
+import { GpuctlError } from "../core/errors.ts";
+import type { GpuUuid } from "../core/ids.ts";
+import { formatAbsent } from "../core/reading.ts";
+import { plural } from "../core/text.ts";
+import { formatDuration, type Milliseconds } from "../core/units.ts";
+import type { ChildEnd, JobDiff } from "../model/diff.ts";
+import type { Snapshot } from "../model/snapshot.ts";
+import type { LiveSource } from "../model/source_choice.ts";
+import type { AuditLog, Job, JobRunner, StartFailure, World } from "../world/ports.ts";
+import { Alarm } from "./alarm.ts";
+import { cleanLeftovers } from "./job_cleanup.ts";
+import { endJob, livingOf } from "./job_end.ts";
+import { SignalRelay } from "./job_signals.ts";
+import { JobWatch, type WatchOptions } from "./job_watch.ts";
+
+/** What is settled once the machine has been looked at. */
+export interface JobPreparation {
+  /** The GPUs to judge. */
+  readonly gpus: ReadonlySet<GpuUuid>;
+  /** Variables that the command gets on top of ours. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+export interface JobOptions extends WatchOptions {
+  readonly command: readonly string[];
+  readonly source: LiveSource;
+  readonly timeout: Milliseconds | undefined;
+  readonly grace: Milliseconds;
+  /** Where ending the leftovers is recorded; absent when they are to be left alone. */
+  readonly audit: AuditLog | undefined;
+  /** @throws {GpuctlError} if the machine is not one for this job; it is not started then. */
+  readonly prepare: (before: Snapshot) => JobPreparation;
+}
+
+export type JobWorld = Pick<
+  World,
+  "clock" | "processes" | "details" | "observe" | "openSampler" | "openJobRunner"
+>;
+
+/**
+ * Runs a job and judges it.
+ *
+ * @throws {GpuctlError} `unavailable` if the driver gives no answer before the job; it is not started then.
+ */
+export async function runJob(options: JobOptions, world: JobWorld): Promise<JobDiff | StartFailure> {
+  // First of all: what is open now was given to us, and is for the command as well.
+  using runner = await world.openJobRunner();
+  await using sampler = world.openSampler(options.source);
+  // The sampler's helper starts the driver while the first look is taken.
+  const warmUp = sampler.sample(options.look);
+  const before = await lookBefore(options, world);
+  const { gpus, variables } = options.prepare(before);
+  using relay = new SignalRelay(runner);
+  const startedAt = world.clock.monotonic();
+  const job = runner.start(options.command, variables);
+  if (!("identity" in job)) return job;
+  relay.follow(job);
+  await warmUp;
+  const start = { ownPid: runner.ownPid, startedAt, gpus: before.gpus.map(({ gpu }) => gpu) };
+  const watch = new JobWatch(start, options, { ...world, sampler });
+  const scene: Scene = { options, world, runner, watch, before, gpus };
+  const run = await follow(job, scene);
+  return await conclude(run, new Alarm(relay.interrupted), scene);
+}
+
+interface Scene {
+  readonly options: JobOptions;
+  readonly world: JobWorld;
+  readonly runner: JobRunner;
+  readonly watch: JobWatch;
+  readonly before: Snapshot;
+  readonly gpus: ReadonlySet<GpuUuid>;
+}
+
+interface Run {
+  readonly end: ChildEnd;
+  readonly ranFor: Milliseconds;
+  readonly hasTimedOut: boolean;
+}
+
+async function lookBefore({ source, look }: JobOptions, { observe }: JobWorld): Promise<Snapshot> {
+  const before = attribute(await observe(source, look));
+  if (before.driver.ok) return before;
+  throw new GpuctlError(
+    "unavailable",
+    `Cannot look before the command as the driver gave no answer: ${formatAbsent(before.driver)}`,
+    { hint: "the command was not started; gpuctl doctor looks for the reason" },
+  );
+}
+
+/** Samples until the command has ended, or was ended when its time was up. */
+async function follow(job: Job, { options, world, runner, watch }: Scene): Promise<Run> {
+  let ranFor = watch.elapsed;
+  const ended = job.ended.then((end) => {
+    ranFor = watch.elapsed;
+    return end;
+  });
+  let hasTimedOut = false;
+  const limit = options.timeout === undefined ? undefined : (async (timeout) => {
+    const alarm = new Alarm(ended);
+    await alarm.pause(timeout, world.clock);
+    if (alarm.hasRung) return;
+    hasTimedOut = true;
+    await endJob(options.grace, { ...world, runner });
+  })(options.timeout);
+  await watch.sampleUntil(new Alarm(ended));
+  // What escaped has its grace as well, and is part of what the time ran out for.
+  if (hasTimedOut) await limit;
+  return { end: await ended, ranFor, hasTimedOut };
+}
+
+/** Waits for the memory, looks again and judges; ends the leftovers where that was asked for. */
+async function conclude(run: Run, interrupted: Alarm, scene: Scene): Promise<JobDiff> {
+  const { options, world, runner, watch, before, gpus } = scene;
+  const settled = await watch.settle("settle", gpus, interrupted);
+  const after = attribute(await world.observe(options.source, options.look));
+  const alive = livingOf({ runner }).map((process) => watch.members.enrol(process));
+  const { command, interval, tolerance, audit } = options;
+  const diff = diffJob({
+    ...run,
+    ...{ command, interval, tolerance, gpus, before, after, alive },
+    settledFor: settled.took,
+    settleEnd: settled.end,
+    tally: watch.tally,
+    watch: settled.watch,
+    membership: watch.members,
+    notes: notesOn(watch, interval),
+  });
+  if (audit === undefined || !diff.leftovers.some(({ isJobs }) => isJobs)) return diff;
+  const cleanup = await cleanLeftovers(
+    diff.leftovers,
+    { before, after, watch, gpus, interrupted, audit },
+    options,
+    world,
+  );
+  return { ...diff, cleanup };
+}
+
+function notesOn({ tally, members }: JobWatch, interval: Milliseconds): string[] {
+  const uses = [...tally.processes].flatMap(([pid, onGpus]) =>
+    [...onGpus.values()].map((use): FrameworkUse => ({ pid, framework: members.frameworks.get(pid), use }))
+  );
+  const notes = explainHabits(uses);
+  if (tally.missed > 0) {
+    notes.push(`${plural(tally.missed, "sample")} had no answer: a peak may have been missed.`);
+  }
+  if (members.unplaced.size > 0) {
+    notes.push(
+      `PID ${[...members.unplaced].join(", ")} came and went within ${
+        formatDuration(interval)
+      }: whose it was is inferred from what it left.`,
+    );
+  }
+  return notes;
+}

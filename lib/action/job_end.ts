@@ -1,0 +1,57 @@
+/** Ends a job that runs too long: politely, then firmly, with everything that escaped from it. */
+import { type Milliseconds, milliseconds } from "../core/units.ts";
+import type { ProcStat } from "../model/process.ts";
+import type { Clock, JobRunner, ProcessTable, Signal } from "../world/ports.ts";
+
+export interface EndJobWorld {
+  readonly runner: Pick<JobRunner, "listDescendants" | "ownPid">;
+  readonly processes: Pick<ProcessTable, "openProcess">;
+  readonly clock: Clock;
+}
+
+/** How long the kernel has to act on SIGKILL: closing tens of GiB takes seconds. */
+const FORCED_GRACE = milliseconds(10_000);
+const PAUSE = milliseconds(50);
+
+/**
+ * Sends SIGTERM to the command and to what has escaped from it, and SIGKILL after `grace` to whatever of the job still
+ * runs: whoever is left then would outlive it. Children that have not escaped are left to the command at first, as it is
+ * the one to end them in order.
+ */
+export async function endJob(grace: Milliseconds, world: EndJobWorld): Promise<void> {
+  const { runner, clock } = world;
+  for (const process of livingOf(world).filter(({ parentPid }) => parentPid === runner.ownPid)) {
+    // A stopped process acts on SIGTERM only once it is continued.
+    send(process, process.state === "T" ? ["SIGTERM", "SIGCONT"] : ["SIGTERM"], world);
+  }
+  if (await hasEmptied(grace, world)) return;
+  const deadline = clock.monotonic() + FORCED_GRACE;
+  // One that is just being killed may have started another: look again until there is none.
+  while (clock.monotonic() < deadline) {
+    const left = livingOf(world);
+    if (left.length === 0) return;
+    for (const process of left) send(process, ["SIGKILL"], world);
+    await clock.pause(PAUSE);
+  }
+}
+
+async function hasEmptied(limit: Milliseconds, world: EndJobWorld): Promise<boolean> {
+  const deadline = world.clock.monotonic() + limit;
+  while (livingOf(world).length > 0) {
+    if (world.clock.monotonic() >= deadline) return false;
+    await world.clock.pause(PAUSE);
+  }
+  return true;
+}
+
+/** The job's processes in which something still runs. A zombie only waits to be reaped, unless threads of it live. */
+export function livingOf({ runner }: Pick<EndJobWorld, "runner">): ProcStat[] {
+  return runner.listDescendants().filter(({ state, threads }) =>
+    state !== "X" && !(state === "Z" && threads <= 1)
+  );
+}
+
+function send(process: ProcStat, signals: readonly Signal[], { processes }: EndJobWorld): void {
+  using handle = processes.openProcess(process);
+  for (const signal of signals) handle?.send(signal);
+}

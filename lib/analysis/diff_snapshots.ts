@@ -1,0 +1,265 @@
+/** What changed between two snapshots of one machine. Pure; GPUs are matched by UUID, processes by pid and start time. */
+import type { GpuUuid, Pid } from "../core/ids.ts";
+import { absent, known, type Reading } from "../core/reading.ts";
+import { type Bytes, bytes, formatBytes } from "../core/units.ts";
+import {
+  type ContextChange,
+  type GpuDiff,
+  type GpuVerdict,
+  type Handover,
+  type Leftover,
+  type SnapshotDiff,
+  type SnapshotOrigin,
+  worstVerdict,
+} from "../model/diff.ts";
+import type { Gpu } from "../model/gpu.ts";
+import type { Snapshot } from "../model/snapshot.ts";
+import { type AccountChange, accountChange } from "./diff_account.ts";
+import { describeComparison, isSameProcess } from "./diff_comparison.ts";
+import { whyNotTrusted } from "./diff_gpu.ts";
+import { collectLeftovers, keepersOf, newcomersOn, VISIBILITY_BYTES } from "./diff_keepers.ts";
+import { findHandovers, type Rows, rowsOf } from "./diff_rows.ts";
+
+/** One of two snapshots, under the name that the person gave it. */
+export interface NamedSnapshot {
+  readonly name: string;
+  readonly snapshot: Snapshot;
+}
+
+const NOT_A_JOB = absent("not-supported", "two snapshots show no job");
+
+/** Compares two snapshots. Changes up to `tolerance` are none. */
+export function diffSnapshots(before: NamedSnapshot, after: NamedSnapshot, tolerance: Bytes): SnapshotDiff {
+  const pair: Pair = { before: before.snapshot, after: after.snapshot, tolerance };
+  const uuids = new Set([...pair.before.gpus, ...pair.after.gpus].map(({ gpu }) => gpu.uuid));
+  const compared = [...uuids].map((uuid) => compareGpu(uuid, pair));
+  return {
+    before: originOf(before),
+    after: originOf(after),
+    verdict: worstVerdict(compared.map(({ diff }) => diff.verdict.kind)),
+    gpus: compared.map(({ diff }) => diff),
+    changes: compared.flatMap(({ changes }) => changes),
+    leftovers: leftoversOf(compared, pair),
+    notes: describeComparison(pair.before, pair.after),
+    problems: [...pair.before.problems, ...pair.after.problems],
+  };
+}
+
+interface Pair {
+  readonly before: Snapshot;
+  readonly after: Snapshot;
+  readonly tolerance: Bytes;
+}
+
+interface ComparedGpu {
+  readonly diff: GpuDiff;
+  readonly changes: readonly ContextChange[];
+  readonly handovers: readonly Handover[];
+}
+
+function compareGpu(uuid: GpuUuid, pair: Pair): ComparedGpu {
+  const [before, after] = [pair.before, pair.after].map(({ gpus }) =>
+    gpus.find(({ gpu }) => gpu.uuid === uuid)?.gpu
+  );
+  const shown = after ?? before;
+  if (!shown) throw new Error(`Cannot compare GPU ${uuid}: neither snapshot has it`);
+  if (!before || !after) return halfSeen(shown, before, after);
+  const changes = changesOn(before, after, pair);
+  const handovers = handoversOn(before, after, changes, pair.tolerance);
+  const account = accountChange(before, after, () => false);
+  const frame: Frame = { before, after, changes, handovers, account, pair };
+  return {
+    diff: {
+      ...describeGpu(shown, before, after),
+      left: leftOf(frame),
+      verdict: judge(frame),
+    },
+    changes,
+    handovers,
+  };
+}
+
+function describeGpu(shown: Gpu, before: Gpu | undefined, after: Gpu | undefined) {
+  const missing = absent("lost", "the snapshot does not have this GPU");
+  return {
+    uuid: shown.uuid,
+    index: shown.index,
+    name: shown.name,
+    before: before?.memoryUsed ?? missing,
+    peak: NOT_A_JOB,
+    jobPeak: NOT_A_JOB,
+    after: after?.memoryUsed ?? missing,
+    others: NOT_A_JOB,
+  };
+}
+
+function halfSeen(shown: Gpu, before: Gpu | undefined, after: Gpu | undefined): ComparedGpu {
+  const reason = absent(
+    "lost",
+    after ? "it is not in the first snapshot" : "it is not in the second snapshot",
+  );
+  const verdict: GpuVerdict = { kind: "unknown", reason };
+  return {
+    diff: { ...describeGpu(shown, before, after), left: reason, verdict },
+    changes: [],
+    handovers: [],
+  };
+}
+
+function changesOn(before: Gpu, after: Gpu, pair: Pair): ContextChange[] {
+  const [was, is] = [rowsOf(before), rowsOf(after)];
+  // What a list that is not whole leaves out is neither gone nor new.
+  const [wasWhole, isWhole] = [before, after].map(({ processList }) => processList.state === "known");
+  const kept = new Set(
+    [...was.keys()].filter((pid) => is.has(pid) && isSameProcess(pid, pair.before, pair.after)),
+  );
+  const gone = [...was].filter(([pid]) => isWhole && !kept.has(pid))
+    .map(([pid, used]) =>
+      contextChange("gone", pid, { gpu: before, snapshot: pair.before, was: used, is: GONE })
+    );
+  const here = [...is].flatMap(([pid, used]): ContextChange[] => {
+    const place = { gpu: after, snapshot: pair.after, is: used };
+    const earlier = kept.has(pid) ? was.get(pid) : undefined;
+    if (!earlier) return wasWhole ? [contextChange("new", pid, { ...place, was: GONE })] : [];
+    if (!earlier.ok || !used.ok || Math.abs(used.value - earlier.value) <= pair.tolerance) return [];
+    return [contextChange(used.value > earlier.value ? "grown" : "shrunk", pid, { ...place, was: earlier })];
+  });
+  return [...gone, ...here];
+}
+
+/** A context that is not listed holds nothing. */
+const GONE = known(bytes(0));
+
+function contextChange(
+  kind: ContextChange["kind"],
+  pid: Pid,
+  { gpu, snapshot, was, is }: {
+    readonly gpu: Gpu;
+    readonly snapshot: Snapshot;
+    readonly was: Reading<Bytes>;
+    readonly is: Reading<Bytes>;
+  },
+): ContextChange {
+  const holder = snapshot.holders.find((holder) => holder.pid === pid);
+  const dead = absent("exited", "it was dead already when the snapshot was taken");
+  return {
+    kind,
+    gpu: gpu.uuid,
+    pid,
+    startTicks: holder?.startTicks ?? dead,
+    argv: holder?.argv ?? dead,
+    name: holder?.name ?? "",
+    before: was,
+    after: is,
+  };
+}
+
+function handoversOn(
+  before: Gpu,
+  after: Gpu,
+  changes: readonly ContextChange[],
+  tolerance: Bytes,
+): Handover[] {
+  const changed = (kind: ContextChange["kind"]) => changes.filter((change) => change.kind === kind);
+  const gone: Rows = new Map(changed("gone").map(({ pid, before }) => [pid, before]));
+  const grown: Rows = new Map(changed("grown").map(({ pid, after }) => [pid, after]));
+  // A pid that another process has by now is in both lists, and its old owner is gone all the same.
+  return findHandovers(gone, { before: rowsOf(before), after: grown }, tolerance)
+    .filter(({ to }) => rowsOf(after).has(to));
+}
+
+interface Frame {
+  readonly before: Gpu;
+  readonly after: Gpu;
+  readonly changes: readonly ContextChange[];
+  readonly handovers: readonly Handover[];
+  readonly account: AccountChange;
+  readonly pair: Pair;
+}
+
+function judge(frame: Frame): GpuVerdict {
+  return judgeNew(frame) ?? judgeUnexplained(frame) ?? judgeMoved(frame) ?? judgeGrown(frame) ??
+    judgeSame(frame);
+}
+
+function judgeNew({ changes, after, pair }: Frame): GpuVerdict | undefined {
+  const added = changes.filter(({ kind, after: used }) =>
+    kind === "new" && !(used.ok && used.value <= pair.tolerance)
+  );
+  if (added.length === 0) return undefined;
+  const by = new Set(added.flatMap(({ pid }) => keepersOf(pid, after.uuid, pair.after)));
+  if (by.size > 0) return { kind: "held", by: [...by] };
+  return { kind: "held-by-nobody-visible", listed: added.map(({ pid }) => pid) };
+}
+
+/** More is in use than any context explains. Without a list that holds for the whole total. */
+function judgeUnexplained({ account, after, pair }: Frame): GpuVerdict | undefined {
+  const more = account.left.ok ? account.left : account.total;
+  if (!more.ok || more.value <= pair.tolerance) return undefined;
+  const newcomers = newcomersOn(after.uuid, pair, () => false);
+  if (more.value <= newcomers.length * VISIBILITY_BYTES) return { kind: "changed-by-others" };
+  return { kind: "held-by-nobody-visible", listed: [] };
+}
+
+function judgeMoved({ handovers }: Frame): GpuVerdict | undefined {
+  return handovers.length > 0 ? { kind: "moved", handovers } : undefined;
+}
+
+function judgeGrown({ changes }: Frame): GpuVerdict | undefined {
+  const by = changes.filter(({ kind }) => kind === "grown").map(({ pid }) => pid);
+  return by.length > 0 ? { kind: "grew", by } : undefined;
+}
+
+function judgeSame({ before, after, changes, account, pair }: Frame): GpuVerdict {
+  const doubt = whyNotTrusted(after) ?? whyNotTrusted(before);
+  if (doubt) return { kind: "unknown", reason: doubt };
+  if (!account.total.ok) return { kind: "unknown", reason: account.total };
+  if (!account.left.ok) return { kind: "unknown", reason: account.left };
+  const isLess = changes.length > 0 || account.total.value < -pair.tolerance;
+  const moment = absent("not-supported", "two snapshots show no moment between them");
+  return isLess ? { kind: "released", in: moment } : { kind: "unchanged" };
+}
+
+/** Everything in use that was not before: new and grown contexts, and what no context explains. */
+function leftOf({ changes, account }: Frame): Reading<Bytes> {
+  if (!account.left.ok) return account.left;
+  let sum = Math.max(0, account.left.value);
+  for (const { kind, before, after } of changes) {
+    if (kind !== "new" && kind !== "grown") continue;
+    if (!before.ok) return before;
+    if (!after.ok) return after;
+    sum += after.value - before.value;
+  }
+  return known(bytes(sum));
+}
+
+function leftoversOf(compared: readonly ComparedGpu[], { after }: Pair): Leftover[] {
+  return collectLeftovers(compared.flatMap((gpu) => reasonsOn(gpu, after)), after, () => false);
+}
+
+function reasonsOn({ diff, changes, handovers }: ComparedGpu, after: Snapshot): (readonly [Pid, string])[] {
+  const place = `on GPU ${diff.index}`;
+  const moved = handovers.map(({ from, to, bytes }) =>
+    [
+      to,
+      `took over ${formatBytes(bytes)} ${place} from PID ${from.join(", ")}, which ended, as CUDA IPC does`,
+    ] as const
+  );
+  const added = changes.filter(({ kind }) => kind === "new").flatMap(({ pid, after: used }) => {
+    const amount = used.ok ? formatBytes(used.value) : "memory";
+    return keepersOf(pid, diff.uuid, after).map((keeper) =>
+      [
+        keeper,
+        keeper === pid
+          ? `holds ${amount} ${place}`
+          : `may hold ${amount} ${place} that dead PID ${pid} allocated`,
+      ] as const
+    );
+  });
+  return [...moved, ...added];
+}
+
+function originOf({ name, snapshot }: NamedSnapshot): SnapshotOrigin {
+  const { takenAt, source, simulated, host } = snapshot;
+  return { name, takenAt, source, simulated, host };
+}

@@ -1,0 +1,57 @@
+import { legacyEdits } from "./legacy_python.ts";
+import type { Place } from "./finding.ts";
+
+/** One Python source, or one cell of a notebook: its text, a text that the parser accepts, and where things are. */
+export class SourceText {
+  readonly path: string;
+  readonly cell: number | undefined;
+  /** As the parser shall read it. Every character stands where it stands in the original. */
+  readonly parsed: string;
+  /** Offsets of `exec` statements of Python 2, which `parsed` no longer shows. */
+  readonly execOffsets: readonly number[];
+  /** Why Python itself would refuse the text, if that shows before parsing. */
+  readonly refusal: { readonly offset: number; readonly why: string } | undefined;
+  readonly #original: string;
+  readonly #lineStarts: readonly number[];
+
+  constructor(path: string, original: string, cell?: number) {
+    this.path = path;
+    this.cell = cell;
+    this.#original = original;
+    this.#lineStarts = lineStartsOf(original);
+    const { text, execOffsets, refusal } = legacyEdits(original);
+    this.parsed = text;
+    this.execOffsets = execOffsets;
+    this.refusal = refusal;
+  }
+
+  /** The place of a character. */
+  placeAt(offset: number): Place {
+    let low = 0;
+    let high = this.#lineStarts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#lineStarts[middle] ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    const start = this.#lineStarts[low] ?? 0;
+    const column = offset - start + 1 - (low === 0 && this.#original.startsWith("\uFEFF") ? 1 : 0);
+    const place = { path: this.path, line: low + 1, column: Math.max(1, column) };
+    return this.cell === undefined ? place : { ...place, cell: this.cell };
+  }
+
+  /** The original text between two offsets. */
+  slice(from: number, to: number): string {
+    return this.#original.slice(from, to);
+  }
+}
+
+/** Python's line ends: LF, CR LF, and a lone CR. */
+function lineStartsOf(text: string): readonly number[] {
+  const starts = [0];
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (character === "\n" || character === "\r" && text[at + 1] !== "\n") starts.push(at + 1);
+  }
+  return starts;
+}

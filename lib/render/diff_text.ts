@@ -1,0 +1,223 @@
+/** A diff for a person: what was run, each GPU, who holds what is left, and the answer in the last line. */
+import { formatAbsent } from "../core/reading.ts";
+import { formatSignal } from "../core/signals.ts";
+import { plural, printable, quoteArguments, truncate } from "../core/text.ts";
+import { formatBytes, formatDuration } from "../core/units.ts";
+import type { EndOutcome } from "../model/cleanup.ts";
+import type {
+  ChildEnd,
+  Cleanup,
+  ContextChange,
+  DiffVerdict,
+  GpuDiff,
+  JobDiff,
+  JobProcess,
+  SnapshotDiff,
+} from "../model/diff.ts";
+import type { Problem } from "../model/snapshot.ts";
+import { PLAIN } from "./colour.ts";
+import { gpuDiffLines, leftoverLines, remarkLines, totalLeft } from "./diff_verdict.ts";
+import { cellOfBytes, formatRanges, formatShortCommand } from "./snapshot_columns.ts";
+import { type Column, layOutTable, type TableOptions } from "./table.ts";
+
+const COMMAND_WIDTH = 70;
+/** A job may have thousands of processes; those with the highest peaks say what it was. */
+const SHOWN_PROCESSES = 10;
+const SIMULATED = "SIMULATED SERVER: no real GPU is behind these numbers";
+
+/** Writes a job's diff as text. */
+export function renderJobDiff(
+  diff: JobDiff,
+  options: TableOptions = { width: undefined, paint: PLAIN },
+): string {
+  const { gpus, leftovers, cleanup } = diff;
+  return joinBlocks([
+    [...(diff.simulated ? [SIMULATED] : []), describeRun(diff)],
+    gpuDiffLines(gpus, true, options),
+    processLines(diff, options),
+    leftoverLines(leftovers, options),
+    cleanup ? cleanupLines(cleanup) : [],
+    remarkLines([...diff.notes, ...lingererNotes(diff), ...describeProblems(diff.problems)], options),
+    remarkLines([describeSettling(diff), ANSWERS[diff.verdict](gpus)].filter((line) => line !== ""), options),
+  ]);
+}
+
+/** Writes a comparison of two snapshots as text. */
+export function renderSnapshotDiff(
+  diff: SnapshotDiff,
+  options: TableOptions = { width: undefined, paint: PLAIN },
+): string {
+  const { before, after, gpus } = diff;
+  return joinBlocks([
+    [
+      ...(before.simulated || after.simulated ? [SIMULATED] : []),
+      `${printable(before.name)} (${before.takenAt}) compared with ${
+        printable(after.name)
+      } (${after.takenAt})`,
+    ],
+    gpuDiffLines(gpus, false, options),
+    changeLines(diff, options),
+    leftoverLines(diff.leftovers, options),
+    remarkLines([...diff.notes, ...describeProblems(diff.problems)], options),
+    remarkLines([SNAPSHOT_ANSWERS[diff.verdict](gpus)], options),
+  ]);
+}
+
+function joinBlocks(blocks: readonly (readonly string[])[]): string {
+  return blocks.filter(({ length }) => length > 0).map((lines) => lines.map((line) => `${line}\n`).join(""))
+    .join("\n");
+}
+
+function describeRun({ command, end, hasTimedOut, ranFor }: JobDiff): string {
+  const name = truncate(printable(quoteArguments(command)), COMMAND_WIDTH);
+  const time = formatDuration(ranFor);
+  return hasTimedOut
+    ? `${name}: ran out of time and was ended after ${time}`
+    : `${name}: ${describeEnd(end)} after ${time}`;
+}
+
+function describeEnd(end: ChildEnd): string {
+  return end.kind === "exited"
+    ? `ended with status ${end.status}`
+    : `was ended by ${formatSignal(end.signal)}`;
+}
+
+interface ProcessPeak {
+  readonly process: JobProcess;
+  readonly gpu: GpuDiff;
+  readonly peak: NonNullable<ReturnType<JobProcess["peaks"]["get"]>>;
+}
+
+const PROCESS_COLUMNS: readonly Column<ProcessPeak>[] = [
+  { title: "PID", align: "right", cell: ({ process }) => String(process.pid) },
+  { title: "GPU", align: "right", cell: ({ gpu }) => String(gpu.index) },
+  { title: "PEAK", align: "right", cell: ({ peak }) => cellOfBytes(peak) },
+  { title: "COMMAND", align: "left", cell: ({ process }) => formatShortCommand(process), isCutFirst: true },
+];
+
+function processLines({ processes, gpus }: JobDiff, options: TableOptions): string[] {
+  const peaks = processes.flatMap((process) =>
+    gpus.flatMap((gpu): ProcessPeak[] => {
+      const peak = process.peaks.get(gpu.uuid);
+      return peak ? [{ process, gpu, peak }] : [];
+    })
+  ).sort((a, b) => sizeOf(b) - sizeOf(a));
+  if (peaks.length === 0) return [];
+  const { header, rows } = layOutTable(peaks.slice(0, SHOWN_PROCESSES), PROCESS_COLUMNS, options);
+  const more = peaks.length - rows.length;
+  return [header, ...rows, ...(more > 0 ? [`and ${more} more; --json has them all`] : [])];
+}
+
+function sizeOf({ peak }: ProcessPeak): number {
+  return peak.ok ? peak.value : 0;
+}
+
+const OUTCOME_WORDS: Readonly<Partial<Record<EndOutcome, string>>> = {
+  ended: "ended",
+  "ended-by-force": "ended by SIGKILL",
+  "already-gone": "was gone already",
+  changed: "was left alone: it is stuck in the driver",
+  denied: "could not be signalled: permission",
+  survived: "SURVIVED SIGKILL",
+};
+
+function cleanupLines({ acts, freed, took }: Cleanup): string[] {
+  const back = freed.ok
+    ? `${formatBytes(freed.value)} came back in ${formatDuration(took)}`
+    : `how much came back is not known: ${formatAbsent(freed)}`;
+  return [...acts.map(({ pid, outcome }) => `PID ${pid} ${OUTCOME_WORDS[outcome] ?? outcome}`), back];
+}
+
+function lingererNotes({ lingerers }: JobDiff): string[] {
+  if (lingerers.length === 0) return [];
+  const pids = formatRanges(lingerers.map(({ pid }) => pid)).join(", ");
+  return [
+    `${plural(lingerers.length, "process", "processes")} of the job still ${
+      lingerers.length === 1 ? "runs and holds" : "run and hold"
+    } no GPU memory: PID ${pids}`,
+  ];
+}
+
+function describeSettling({ settleEnd, settledFor, verdict }: JobDiff): string {
+  const time = formatDuration(settledFor);
+  if (settleEnd === "interrupted") return `The wait for the memory was interrupted after ${time}.`;
+  if (settleEnd === "unreadable") return "The driver gave no answer after the job.";
+  if (settleEnd === "limit" && verdict !== "released") return `Memory was waited for ${time} (--settle).`;
+  return settleEnd === "stalled" ? `Nothing came back any more: given up after ${time}.` : "";
+}
+
+function describeProblems(problems: readonly Problem[]): string[] {
+  return problems.map(({ message, reason }) => `Not seen: ${message} (${formatAbsent(reason)})`);
+}
+
+type Answer = (gpus: readonly GpuDiff[]) => string;
+const left: Answer = (gpus) =>
+  `${totalLeft(gpus.filter(isFound))} was left behind on GPU ${indexesOf(gpus.filter(isFound))}.`;
+
+/** The answer to the question that the job was run for. */
+const ANSWERS = {
+  "held": left,
+  "held-by-nobody-visible": left,
+  "still-releasing": (gpus) =>
+    `Memory was still coming back on GPU ${indexesOf(gpus.filter(isFound))}: a longer --settle tells.`,
+  "moved": (gpus) =>
+    `Memory of the job lives on in another process on GPU ${indexesOf(gpus.filter(isFound))}.`,
+  "grew": left,
+  "unknown": () => "Whether memory was left behind cannot be told.",
+  "changed-by-others": () => "The job left nothing behind; other people's processes changed meanwhile.",
+  "released": () => "The job gave all its memory back.",
+  "unchanged": () => "The job left nothing behind; it was not seen to use a GPU.",
+} as const satisfies Record<DiffVerdict, Answer>;
+
+const held: Answer = (gpus) =>
+  `${totalLeft(gpus.filter(isFound))} is held that was not before, on GPU ${
+    indexesOf(gpus.filter(isFound))
+  }.`;
+
+const SNAPSHOT_ANSWERS = {
+  "held": held,
+  "held-by-nobody-visible": held,
+  "still-releasing": held,
+  "moved": (gpus) =>
+    `Memory of a process that ended lives on in another one on GPU ${indexesOf(gpus.filter(isFound))}.`,
+  "grew": (gpus) =>
+    `The same processes hold ${totalLeft(gpus.filter(isFound))} more than before, on GPU ${
+      indexesOf(gpus.filter(isFound))
+    }.`,
+  "unknown": () => "Not everything could be compared.",
+  "changed-by-others": () => "Only what it costs to see a GPU has changed.",
+  "released": () => "Memory was given back, and nothing is held that was not before.",
+  "unchanged": () => "Nothing has changed.",
+} as const satisfies Record<DiffVerdict, Answer>;
+
+const FOUND: readonly DiffVerdict[] = ["held", "held-by-nobody-visible", "still-releasing", "moved", "grew"];
+
+function isFound({ verdict }: GpuDiff): boolean {
+  return FOUND.includes(verdict.kind);
+}
+
+function indexesOf(gpus: readonly GpuDiff[]): string {
+  return formatRanges(gpus.map(({ index }) => index)).join(",");
+}
+
+type ChangeRow = ContextChange & { readonly index: number | undefined };
+
+const CHANGE_COLUMNS: readonly Column<ChangeRow>[] = [
+  { title: "CONTEXT", align: "left", cell: ({ kind }) => kind },
+  { title: "PID", align: "right", cell: ({ pid }) => String(pid) },
+  { title: "GPU", align: "right", cell: ({ index }) => String(index) },
+  { title: "BEFORE", align: "right", cell: ({ before }) => cellOfBytes(before) },
+  { title: "AFTER", align: "right", cell: ({ after }) => cellOfBytes(after) },
+  { title: "COMMAND", align: "left", cell: formatShortCommand, isCutFirst: true },
+];
+
+function changeLines({ changes, gpus }: SnapshotDiff, options: TableOptions): string[] {
+  if (changes.length === 0) return [];
+  const indexes = new Map(gpus.map(({ uuid, index }) => [uuid, index]));
+  const { header, rows } = layOutTable(
+    changes.map((change) => ({ ...change, index: indexes.get(change.gpu) })),
+    CHANGE_COLUMNS,
+    options,
+  );
+  return [header, ...rows];
+}

@@ -1,0 +1,134 @@
+/** A verdict in words, and the parts that every report of a diff has. */
+import { formatAbsent } from "../core/reading.ts";
+import { printable } from "../core/text.ts";
+import { bytes, formatByteChange, formatBytes, formatDuration } from "../core/units.ts";
+import type { DiffVerdict, GpuDiff, GpuVerdict, Leftover } from "../model/diff.ts";
+import type { Tone } from "./colour.ts";
+import { wrap } from "./layout.ts";
+import { cellOfBytes, CONCERNS, formatRanges, formatShortCommand, UNKNOWN } from "./snapshot_columns.ts";
+import { type Column, layOutTable, type TableOptions } from "./table.ts";
+
+const TONES = {
+  "held": "red",
+  "held-by-nobody-visible": "red",
+  "still-releasing": "yellow",
+  "moved": "red",
+  "grew": "yellow",
+  "unknown": "yellow",
+  "changed-by-others": "plain",
+  "released": "plain",
+  "unchanged": "plain",
+} as const satisfies Record<DiffVerdict, Tone>;
+
+/** One GPU's verdict as a person says it: `released in 85 ms`. */
+export function formatVerdict(verdict: GpuVerdict): string {
+  switch (verdict.kind) {
+    case "held":
+      return `held by ${formatPids(verdict.by)}`;
+    case "held-by-nobody-visible":
+      return verdict.listed.length === 0
+        ? "held by nobody that can be seen"
+        : `listed for dead ${formatPids(verdict.listed)}, held by nobody that can be seen`;
+    case "still-releasing": {
+      const { perSecond, remaining } = verdict.rate;
+      return `still coming back at ${formatBytes(perSecond)}/s, about ${formatDuration(remaining)} to go`;
+    }
+    case "moved":
+      return verdict.handovers.map(({ from, to, bytes }) =>
+        `${formatBytes(bytes)} moved from ${formatPids(from)} to PID ${to} (CUDA IPC)`
+      ).join(", ");
+    case "grew":
+      return `${formatPids(verdict.by)} grew`;
+    case "unknown":
+      return `not known: ${formatAbsent(verdict.reason)}`;
+    case "changed-by-others":
+      return "changed by others";
+    case "released":
+      return verdict.in.ok ? `released in ${formatDuration(verdict.in.value)}` : "released";
+    case "unchanged":
+      return "unchanged";
+  }
+}
+
+function formatPids(pids: readonly number[]): string {
+  return `PID ${formatRanges(pids).join(", ")}`;
+}
+
+/** Columns of one GPU's line; those that only a job has stand in between. */
+const [BEFORE, AFTER]: readonly (readonly Column<GpuDiff>[])[] = [
+  [
+    { title: "GPU", align: "right", cell: ({ index }) => String(index) },
+    { title: "NAME", align: "left", cell: ({ name }) => name.ok ? name.value : UNKNOWN, isCutFirst: true },
+    { title: "BEFORE", align: "right", cell: ({ before }) => cellOfBytes(before) },
+  ],
+  [
+    { title: "AFTER", align: "right", cell: ({ after }) => cellOfBytes(after) },
+    { title: "LEFT", align: "right", cell: ({ left }) => cellOfBytes(left) },
+  ],
+];
+const VERDICT: Column<GpuDiff> = {
+  title: "VERDICT",
+  align: "left",
+  cell: ({ verdict }) => formatVerdict(verdict),
+  tone: ({ verdict }) => TONES[verdict.kind],
+};
+const JOB_COLUMNS: readonly Column<GpuDiff>[] = [
+  { title: "PEAK", align: "right", cell: ({ peak }) => cellOfBytes(peak) },
+  { title: "JOB'S PEAK", align: "right", cell: ({ jobPeak }) => cellOfBytes(jobPeak) },
+];
+const OTHERS: Column<GpuDiff> = {
+  title: "OTHERS",
+  align: "right",
+  cell: ({ others }) => others.ok ? formatByteChange(others.value) : UNKNOWN,
+};
+
+/** The GPUs on which something happened, a line each; the rest in one line. */
+export function gpuDiffLines(gpus: readonly GpuDiff[], ofJob: boolean, options: TableOptions): string[] {
+  const shown = gpus.filter(({ verdict }) => verdict.kind !== "unchanged");
+  const rest = gpus.filter(({ verdict }) => verdict.kind === "unchanged").map(({ index }) => index);
+  const hasOthers = shown.some(({ others }) => others.ok && others.value !== 0);
+  const columns = ofJob
+    ? [...BEFORE ?? [], ...JOB_COLUMNS, ...AFTER ?? [], ...(hasOthers ? [OTHERS] : []), VERDICT]
+    : [...BEFORE ?? [], ...AFTER ?? [], VERDICT];
+  const { header, rows } = layOutTable(shown, columns, options);
+  return [
+    ...(shown.length === 0 ? [] : [header, ...rows]),
+    ...(rest.length === 0 ? [] : [`GPU ${formatRanges(rest).join(",")}: unchanged`]),
+  ];
+}
+
+/** Who holds what was left, with what was seen and the next step. */
+export function leftoverLines(leftovers: readonly Leftover[], { width, paint }: TableOptions): string[] {
+  if (leftovers.length === 0) return [];
+  return [
+    paint("LEFT BEHIND", "bold"),
+    ...leftovers.flatMap(({ holder, isJobs, why }) => [
+      `PID ${holder.pid}  ${holder.class}  ${printable(formatShortCommand(holder))}`,
+      ...[why, ...holder.evidence].flatMap((sentence, place) =>
+        wrap(printable(sentence), { width, label: place === 0 ? "      why:  " : "            " })
+      ),
+      ...wrap(printable(nextStep({ holder, isJobs, why })), { width, label: "      next: " }),
+    ]),
+  ];
+}
+
+/** What a class alone advises is meant for a machine at rest; a job's own process may be ended with the job. */
+function nextStep({ holder, isJobs }: Leftover): string {
+  if (!isJobs || CONCERNS[holder.class] !== "in-use") return holder.advice;
+  return "Make the job end it. --kill-leftovers ends what is the job's own, and nothing else.";
+}
+
+/** Notes and problems, a sentence each. */
+export function remarkLines(sentences: readonly string[], { width }: TableOptions): string[] {
+  return sentences.flatMap((sentence) => wrap(printable(sentence), { width, label: "" }));
+}
+
+/** Everything that some GPUs have left. `undefined` where one does not say. */
+export function totalLeft(gpus: readonly GpuDiff[]): string {
+  let sum = 0;
+  for (const { left } of gpus) {
+    if (!left.ok) return "Memory";
+    sum += left.value;
+  }
+  return formatBytes(bytes(sum));
+}

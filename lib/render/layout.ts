@@ -1,0 +1,49 @@
+/** Text fitted to a terminal: measured as it is shown, not as it is counted. */
+import stringWidth from "fast-string-width";
+
+/** Columns that a text takes on a terminal. */
+export function widthOf(text: string): number {
+  return stringWidth(text);
+}
+
+/** Cuts to at most `width` columns, the last of which is an ellipsis if anything was cut. */
+export function fit(text: string, width: number): string {
+  // No character is wider than two columns, so what lies beyond cannot matter; arguments may be megabytes long.
+  const near = text.slice(0, 4 * Math.max(1, width) + 1);
+  if (near.length === text.length && widthOf(text) <= width) return text;
+  if (width < 1) return "";
+  const characters = Array.from(near).slice(0, width - 1);
+  while (widthOf(characters.join("")) > width - 1) characters.pop();
+  return `${characters.join("")}…`;
+}
+
+/** The blanks that a text lacks to be `width` columns wide. */
+export function blanksFor(text: string, width: number): string {
+  return " ".repeat(Math.max(0, width - widthOf(text)));
+}
+
+/** Where a paragraph goes: how wide, and what stands before its first line; the others are indented as far. */
+export interface Paragraph {
+  /** Columns of the terminal; without it nothing is broken. */
+  readonly width: number | undefined;
+  readonly label: string;
+}
+
+/** Breaks a sentence into lines at blanks. A word that is wider than the line stays whole: it may be a command. */
+export function wrap(text: string, { width, label }: Paragraph): string[] {
+  const indent = " ".repeat(widthOf(label));
+  if (width === undefined) return [label + text];
+  const lines: string[] = [];
+  let line = label;
+  let isEmpty = true;
+  for (const word of text.split(" ")) {
+    if (!isEmpty && widthOf(line) + 1 + widthOf(word) > width) {
+      lines.push(line);
+      line = indent + word;
+    } else {
+      line += isEmpty ? word : ` ${word}`;
+    }
+    isEmpty = false;
+  }
+  return [...lines, line];
+}

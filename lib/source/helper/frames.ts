@@ -1,0 +1,94 @@
+/** What is said between gpuctl and its helper process: one JSON line for a question, one for its answer. */
+import type { Reading } from "../../core/reading.ts";
+import type { DriverReport } from "../../model/gpu.ts";
+import { decodeReport } from "./decode_report.ts";
+import { expectBoolean, expectNumber, expectText, parseRecord } from "./expect.ts";
+
+/** Said in every frame, so that a program of another version is never understood by accident. */
+const PROTOCOL = "gpuctl.helper/1";
+
+/** What the helper reads, settled when it is started. Paths are absolute. */
+export type HelperRequest =
+  /** `library` is the one file to open in place of the driver's own; for tests. */
+  | { readonly source: "nvml"; readonly library?: string }
+  | { readonly source: "sim"; readonly directory: string };
+
+/** What a helper is started with. */
+export interface HelperStart {
+  readonly request: HelperRequest;
+  /** Who started it. A helper whose parent is another one has been orphaned before it began. */
+  readonly parentPid: number;
+}
+
+/** One question. `id` numbers the questions of one helper from 1. */
+export interface Question {
+  readonly id: number;
+  readonly withUtilization: boolean;
+}
+
+/** One answer, with the number of its question. */
+export interface Answer {
+  readonly id: number;
+  readonly report: Reading<DriverReport>;
+}
+
+/** Writes the argument that follows the word `helper`. */
+export function encodeStart({ request, parentPid }: HelperStart): string {
+  return JSON.stringify({ protocol: PROTOCOL, parentPid, ...request });
+}
+
+/** @throws {SyntaxError} if the text is not from `encodeStart` of this version. */
+export function parseStart(text: string): HelperStart {
+  const frame = parseFrame(text);
+  return { parentPid: expectNumber(frame.parentPid, "parentPid"), request: decodeRequest(frame) };
+}
+
+function decodeRequest(frame: Readonly<Record<string, unknown>>): HelperRequest {
+  const source = expectText(frame.source, "source");
+  if (source === "sim") return { source, directory: expectPath(frame.directory, "directory") };
+  if (source !== "nvml") throw new SyntaxError(`Cannot take "${source}" for source: expected nvml or sim`);
+  return frame.library === undefined ? { source } : { source, library: expectPath(frame.library, "library") };
+}
+
+/** Writes a question as one line, its end included. */
+export function encodeQuestion({ id, withUtilization }: Question): string {
+  return `${JSON.stringify({ protocol: PROTOCOL, id, withUtilization })}\n`;
+}
+
+/** @throws {SyntaxError} if the line is no question of this version. */
+export function parseQuestion(line: string): Question {
+  const frame = parseFrame(line);
+  return {
+    id: expectNumber(frame.id, "id"),
+    withUtilization: expectBoolean(frame.withUtilization, "withUtilization"),
+  };
+}
+
+/** Writes an answer as one line, its end included. */
+export function encodeAnswer({ id, report }: Answer): string {
+  return `${JSON.stringify({ protocol: PROTOCOL, id, report })}\n`;
+}
+
+/** @throws {SyntaxError} if the line is no answer of this version, or any value in it is not what its type says. */
+export function parseAnswer(line: string): Answer {
+  const frame = parseFrame(line);
+  return { id: expectNumber(frame.id, "id"), report: decodeReport(frame.report) };
+}
+
+function parseFrame(text: string): Readonly<Record<string, unknown>> {
+  const frame = parseRecord(text);
+  if (frame.protocol !== PROTOCOL) {
+    throw new SyntaxError(
+      `Cannot take ${JSON.stringify(frame.protocol)} for protocol: expected "${PROTOCOL}"`,
+    );
+  }
+  return frame;
+}
+
+function expectPath(value: unknown, name: string): string {
+  const path = expectText(value, name);
+  if (!path.startsWith("/")) {
+    throw new SyntaxError(`Cannot take "${path}" for ${name}: expected an absolute path`);
+  }
+  return path;
+}

@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { attempt } from "./status.ts";
+import { mapReading, type Reading } from "../../core/reading.ts";
+import type { Milliseconds } from "../../core/units.ts";
+import type { DriverReport } from "../../model/gpu.ts";
+import { openNvml } from "./library.ts";
+import { readNvmlReport } from "./report.ts";
+import { createSlowModeReader } from "./slow_modes.ts";
+
+/** The driver's library, opened and initialised, to be read as often as one likes. */
+export interface NvmlSource {
+  /** Absent only where the driver does not even count its GPUs. What one GPU lacks is absent in the report. */
+  read(options: { readonly withUtilization: boolean }): Reading<DriverReport>;
+}
+
+/**
+ * Opens the driver's library; absent where there is no driver.
+ *
+ * @param monotonic gives a moment that never runs backwards
+ * @param library the one file to open in place of the driver's own, whether a driver is loaded or not; for tests
+ */
+export async function openNvmlSource(
+  monotonic: () => Milliseconds,
+  library?: string,
+): Promise<Reading<NvmlSource>> {
+  return mapReading(await openNvml(library), (nvml) => {
+    const pidLimit = readPidLimit();
+    const slowModes = createSlowModeReader(nvml, monotonic);
+    return {
+      read: ({ withUtilization }) =>
+        attempt(() => readNvmlReport(nvml, { withUtilization, pidLimit, slowModes })),
+    };
+  });
+}
+
+/** One more than the largest pid of this PID namespace; the kernel's own bound where that cannot be read. */
+function readPidLimit(): number {
+  try {
+    return Number(readFileSync("/proc/sys/kernel/pid_max", "utf8")) || Infinity;
+  } catch {
+    return Infinity; // Every pid is checked against the kernel's own bound as well.
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * Memory of a simulated GPU: sparse files whose length is their size. A file is memory for as long as anybody has it
+ * open under its name, which each holder says by a lock on the open file description; the kernel drops it with the last
+ * descriptor, however that comes about.
+ */
+import {
+  closeSync,
+  fchmodSync,
+  fstatSync,
+  ftruncateSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  unlinkSync,
+} from "node:fs";
+import { join } from "node:path";
+import { pid } from "node:process";
+import { errnoOf } from "../../core/errors.ts";
+import { type Bytes, bytes } from "../../core/units.ts";
+import {
+  type AllocationName,
+  findAllocationName,
+  formatAllocationName,
+  type MigPlace,
+} from "./allocation.ts";
+import type { Kernel } from "./kernel.ts";
+import { memoryDirectory } from "./server.ts";
+
+/** Memory that somebody holds. */
+export interface HeldMemory {
+  readonly gpu: number;
+  readonly name: AllocationName;
+  readonly size: Bytes;
+  /** The same for an allocation and the imports of it. */
+  readonly inode: bigint;
+}
+
+/** An allocation that this process holds. */
+export interface OwnMemory {
+  readonly path: string;
+  readonly descriptor: number;
+}
+
+/** Where memory is taken. */
+export interface MemoryPlace {
+  readonly gpu: number;
+  readonly mig?: MigPlace;
+}
+
+/** Memory as one process takes it. Nothing here gives it back: the end of the process does. */
+export interface MemoryPool {
+  allocate(place: MemoryPlace, size: Bytes, kind?: "alloc" | "visible"): OwnMemory;
+  /** Imports another process's allocation as CUDA IPC does: from its end on, the memory is charged to this process. */
+  import(place: MemoryPlace, path: string): OwnMemory;
+}
+
+export function openMemoryPool(directory: string, kernel: Kernel): MemoryPool {
+  const pidNamespace = readPidNamespace();
+  let serial = 0;
+  /** Makes a file under a name that stands for nothing, takes the lock, and only then gives it its name. */
+  const appear = (
+    place: MemoryPlace,
+    kind: AllocationName["kind"],
+    make: (path: string) => number,
+  ): OwnMemory => {
+    const name = formatAllocationName({
+      pid,
+      pidNamespace,
+      serial: serial++,
+      kind,
+      ...place.mig && { mig: place.mig },
+    });
+    const path = join(memoryDirectory(directory, place.gpu), name);
+    const descriptor = make(`${path}.new`);
+    kernel.hold(descriptor, pid);
+    renameSync(`${path}.new`, path);
+    return { path, descriptor };
+  };
+  return {
+    allocate: (place, size, kind = "alloc") =>
+      appear(place, kind, (path) => {
+        const descriptor = openSync(path, "wx+");
+        // Any user may look at the driver's memory, whatever this one's umask is.
+        fchmodSync(descriptor, 0o644);
+        ftruncateSync(descriptor, size);
+        return descriptor;
+      }),
+    import: (place, source) =>
+      appear(place, "import", (path) => {
+        linkSync(source, path);
+        return openSync(path, "r+");
+      }),
+  };
+}
+
+/** Finds the memory of some GPUs that somebody holds. Memory that comes or goes meanwhile may be in it or not. */
+export function readHeldMemory(directory: string, gpus: Iterable<number>, kernel: Kernel): HeldMemory[] {
+  return [...allocationFiles(directory, gpus, kernel)].filter(({ isHeld }) => isHeld)
+    .map(({ gpu, name, size, inode }) => ({ gpu, name, size, inode }));
+}
+
+/** Removes the files that stood for memory which nobody holds any more, as far as this user may. */
+export function sweepMemory(directory: string, gpus: Iterable<number>, kernel: Kernel): void {
+  for (const { path, isHeld } of allocationFiles(directory, gpus, kernel)) {
+    if (!isHeld) removeIfAllowed(path);
+  }
+}
+
+/** This process's PID namespace, the number in the kernel's `pid:[4026531836]`. */
+export function readPidNamespace(): number {
+  return Number(/\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0]);
+}
+
+interface AllocationFile extends HeldMemory {
+  readonly path: string;
+  readonly isHeld: boolean;
+}
+
+function* allocationFiles(
+  directory: string,
+  gpus: Iterable<number>,
+  kernel: Kernel,
+): Generator<AllocationFile> {
+  for (const gpu of gpus) {
+    const folder = memoryDirectory(directory, gpu);
+    for (const text of readdirSync(folder)) {
+      const name = findAllocationName(text);
+      const file = name && findFile(join(folder, text), name.pid, kernel);
+      if (name && file) yield { gpu, name, path: join(folder, text), ...file };
+    }
+  }
+}
+
+function findFile(
+  path: string,
+  pid: number,
+  kernel: Kernel,
+): Pick<AllocationFile, "isHeld" | "size" | "inode"> | undefined {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, "r");
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    const { size, ino } = fstatSync(descriptor, { bigint: true });
+    return { isHeld: kernel.isHeld(descriptor, pid), size: bytes(size), inode: ino };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Another user's files stay: the folder is sticky. They count for nothing, so that nobody is worse off. */
+function removeIfAllowed(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (!["ENOENT", "EPERM", "EACCES"].includes(errnoOf(error) ?? "")) throw error;
+  }
+}

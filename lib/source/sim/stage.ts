@@ -1,0 +1,141 @@
+/** What every scene is made of: the server, the job's view of it, and how its processes begin and end. */
+import process from "node:process";
+import type { Ending } from "../../core/errors.ts";
+import { type Milliseconds, milliseconds } from "../../core/units.ts";
+import type { JobPlan } from "../../model/simulation.ts";
+import type { World } from "../../world/ports.ts";
+import { chooseCudaDevices, type CudaHolding, type CudaView, startCuda } from "./cuda.ts";
+import { type Kernel, openKernel } from "./kernel.ts";
+import { type MemoryPlace, sweepMemory } from "./memory.ts";
+import type { OrderFor, WorkerOrder } from "./orders.ts";
+import { readSimServer, type SimServer } from "./server.ts";
+import { startWorker, type Worker, type WorkerOptions } from "./start_worker.ts";
+
+/** The parts of the world that a job needs. */
+export type JobWorld = Pick<World, "self" | "terminal" | "clock" | "variable">;
+
+/** All that a scene is set with. */
+export interface Stage {
+  readonly plan: JobPlan;
+  readonly server: SimServer;
+  readonly view: CudaView;
+  readonly kernel: Kernel;
+  readonly world: JobWorld;
+  /** Milliseconds since the epoch at which the scene is over; never without it. */
+  readonly endsAt?: number;
+}
+
+const LONGEST_PAUSE = milliseconds(3_600_000);
+
+/**
+ * Gathers what a job needs.
+ *
+ * @throws {GpuctlError} if there is no such server, or the job sees no such GPU.
+ */
+export async function setStage(plan: JobPlan, world: JobWorld): Promise<Stage> {
+  const server = readSimServer(plan.directory);
+  const kernel = await openKernel();
+  sweepMemory(server.directory, server.gpus.map(({ index }) => index), kernel);
+  const view = chooseCudaDevices(server, gpusOf(plan), {
+    visibleDevices: world.variable("CUDA_VISIBLE_DEVICES"),
+    deviceOrder: world.variable("CUDA_DEVICE_ORDER"),
+  });
+  const endsAt = plan.runFor === undefined ? undefined : Math.round(Date.now() + plan.runFor);
+  return { plan, server, view, kernel, world, ...endsAt !== undefined && { endsAt } };
+}
+
+function gpusOf({ scene, gpus, setsVariableLate }: JobPlan): readonly number[] {
+  if (scene === "monitor") return [];
+  // A variable that is set too late is not seen: the job gets the first GPUs there are.
+  return setsVariableLate ? gpus.map((_, place) => place) : gpus;
+}
+
+/** Takes contexts and memory in this process, the memory of each GPU in equal parts. */
+export function holdHere({ server, view, plan, kernel }: Stage, parts = 1): CudaHolding {
+  const stray = strayPlace(view, plan);
+  return startCuda(server, { view, size: plan.size, parts, imports: [], ...stray && { stray } }, kernel);
+}
+
+/** The order for a worker with contexts of its own, on the job's GPUs unless it is given others. */
+export function cudaOrder(
+  stage: Stage,
+  { then, size = stage.plan.size, used = stage.view.used }:
+    & Pick<OrderFor<"cuda">, "then">
+    & Partial<Pick<OrderFor<"cuda">, "size"> & Pick<CudaView, "used">>,
+): OrderFor<"cuda"> {
+  const { visible } = stage.view;
+  const stray = strayPlace({ used, visible }, stage.plan);
+  return {
+    role: "cuda",
+    ...life(stage),
+    used: [...used],
+    visible: [...visible],
+    size,
+    imports: [],
+    then,
+    ...stray && { stray },
+  };
+}
+
+/** The first GPU that a process sees, if it should have a context there by mistake and has none on purpose. */
+function strayPlace(
+  { used, visible: [first] }: CudaView,
+  { hasStrayContext }: JobPlan,
+): MemoryPlace | undefined {
+  const isAstray = hasStrayContext && first !== undefined && used.every(({ gpu }) => gpu !== first);
+  return isAstray ? { gpu: first } : undefined;
+}
+
+/** The part of an order that is the same for every worker of a scene. */
+export function life({ server, endsAt }: Stage) {
+  return { directory: server.directory, main: process.pid, ...endsAt !== undefined && { endsAt } };
+}
+
+/** Starts a worker of the scene and waits until it stands. */
+export function start(
+  stage: Stage,
+  order: WorkerOrder,
+  options: Omit<WorkerOptions, "self">,
+): Promise<Worker> {
+  return startWorker(order, { self: stage.world.self, ...options });
+}
+
+/** Says that the scene stands and who holds the memory. */
+export function sayReady({ world }: Stage, pids: readonly number[]): void {
+  world.terminal.out(`${formatReady(pids)}\n`);
+}
+
+/** One fact a line; `ready` comes last, so that whoever waits for it has the rest. */
+function formatReady(holders: readonly number[], dead?: number): string {
+  return [
+    ...holders.length > 1 ? holders.map((pid) => `holder ${pid}`) : [],
+    ...dead === undefined ? [] : [`dead ${dead}`],
+    `ready ${holders[0]}`,
+  ].join("\n");
+}
+
+/** Says that the scene stands with this process as its holder, and stays until it is over. */
+export async function stay(stage: Stage): Promise<Ending> {
+  sayReady(stage, [process.pid]);
+  await rest(stage);
+  return "ok";
+}
+
+/** Ends the main process. The first of those that it leaves behind then says that the scene stands. */
+export async function leave({ plan }: Stage, workers: readonly Worker[]): Promise<Ending> {
+  await workers[0]?.tell(formatReady(workers.map(({ pid }) => pid), process.pid));
+  if (!plan.endsCleanly) process.kill(process.pid, "SIGKILL");
+  return "ok";
+}
+
+/** Waits until the scene is over: for good where nobody has set its time. */
+export async function rest(stage: Stage): Promise<void> {
+  for (let left = timeLeft(stage); left > 0; left = timeLeft(stage)) {
+    await stage.world.clock.pause(left < LONGEST_PAUSE ? left : LONGEST_PAUSE);
+  }
+}
+
+/** How long the scene still has; 0 when it is over. */
+export function timeLeft({ endsAt }: Stage): Milliseconds {
+  return endsAt === undefined ? LONGEST_PAUSE : milliseconds(Math.max(0, endsAt - Date.now()));
+}

@@ -1,0 +1,148 @@
+/**
+ * A worker of a scene. It does everything in order on its one thread, reading and sleeping where it has to wait, so
+ * that any signal does to it what it does to a plain program.
+ */
+import { closeSync, read, readSync, writeSync } from "node:fs";
+import process from "node:process";
+import { milliseconds } from "../../core/units.ts";
+import type { Terminal } from "../../world/ports.ts";
+import { startCuda } from "./cuda.ts";
+import { type Kernel, openKernel } from "./kernel.ts";
+import { adoptNodes } from "./nodes.ts";
+import { FIRST_INHERITED_DESCRIPTOR, type OrderFor, parseOrder, STANDING_DESCRIPTOR } from "./orders.ts";
+import { findSceneProcess, hasLetGo } from "./process_state.ts";
+import { readSimServer } from "./server.ts";
+import { sleep } from "./wait.ts";
+
+const STANDARD_INPUT = 0;
+const POLL = milliseconds(2);
+const SLOW_POLL = milliseconds(50);
+
+/** Carries out the order on standard input and returns when the worker's time is over. */
+export async function work(terminal: Terminal): Promise<void> {
+  const order = parseOrder(readLine());
+  const kernel = await openKernel();
+  switch (order.role) {
+    case "cuda":
+      return workAsCuda(order, { kernel, terminal });
+    case "forked":
+      return workAsForked(order, { kernel, terminal });
+    case "releaser":
+      return release(order, kernel);
+    case "tracker":
+      return track(order);
+  }
+}
+
+interface WorkerWorld {
+  readonly kernel: Kernel;
+  readonly terminal: Terminal;
+}
+
+async function workAsCuda(order: OrderFor<"cuda">, { kernel, terminal }: WorkerWorld): Promise<void> {
+  const { directory, used, visible, size, stray, imports } = order;
+  startCuda(
+    readSimServer(directory),
+    { view: { used, visible }, size, parts: 1, imports, ...stray && { stray } },
+    kernel,
+  );
+  switch (order.then) {
+    case "follow":
+      sayStanding();
+      return void readToEnd();
+    case "outlive":
+      sayStanding();
+      announce(order.main, terminal);
+      return sleepUntil(order.endsAt);
+    case "stop":
+      dieWith(order, kernel);
+      sayStanding();
+      process.kill(process.pid, "SIGSTOP");
+      return void readToEnd();
+    case "lose-leader":
+      dieWith(order, kernel);
+      sayStanding();
+      return await loseLeader(kernel);
+  }
+}
+
+/** Neither a stopped process nor one without its main thread can end by itself: the kernel must. */
+function dieWith({ main, endsAt }: OrderFor<"cuda">, kernel: Kernel): void {
+  kernel.dieWithParent();
+  if (process.ppid !== main) process.exit(); // It had ended before the kernel was asked.
+  if (endsAt !== undefined) kernel.killAfter(remaining(endsAt));
+}
+
+/** Leaves a thread behind that waits for main's end, and ends the main one. */
+function loseLeader(kernel: Kernel): Promise<void> {
+  return new Promise((resolve) => {
+    read(STANDARD_INPUT, new Uint8Array(1), 0, 1, null, () => resolve());
+    setImmediate(() => kernel.exitThread());
+  });
+}
+
+function workAsForked(order: OrderFor<"forked">, { kernel, terminal }: WorkerWorld): void {
+  const { directory, nodes, inherited, main, leavesAfter, endsAt } = order;
+  adoptNodes(nodes, { directory, first: FIRST_INHERITED_DESCRIPTOR, count: inherited }, kernel);
+  sayStanding();
+  announce(main, terminal);
+  const leavesAt = leavesAfter === undefined ? Infinity : Date.now() + leavesAfter;
+  const end = Math.min(leavesAt, endsAt ?? Infinity);
+  sleepUntil(end === Infinity ? undefined : end);
+}
+
+/** The oldest piece goes last: it is the context. */
+function release({ directory, inherited, interval }: OrderFor<"releaser">, kernel: Kernel): void {
+  adoptNodes([], { directory, first: FIRST_INHERITED_DESCRIPTOR, count: inherited }, kernel);
+  sayStanding();
+  readToEnd();
+  for (let place = inherited - 1; place >= 0; place--) {
+    sleep(milliseconds(interval));
+    kernel.close(FIRST_INHERITED_DESCRIPTOR + place);
+  }
+}
+
+function track({ workers }: OrderFor<"tracker">): void {
+  sayStanding();
+  while (!workers.every(hasLetGo)) sleep(SLOW_POLL);
+}
+
+function sayStanding(): void {
+  writeSync(STANDING_DESCRIPTOR, "standing\n");
+  closeSync(STANDING_DESCRIPTOR);
+}
+
+/** Waits for main's end, and says what main has asked to be said then; nothing if main said nothing. */
+function announce(main: number, terminal: Terminal): void {
+  const words = readToEnd();
+  // The pipe breaks a moment before main has let go of its memory and its children.
+  while (!hasLetGo(main) || findSceneProcess(process.pid)?.parentPid === main) sleep(POLL);
+  if (words !== "") terminal.out(words);
+}
+
+function sleepUntil(moment: number | undefined): void {
+  sleep(moment === undefined ? undefined : remaining(moment));
+}
+
+function remaining(moment: number) {
+  return milliseconds(Math.max(0, moment - Date.now()));
+}
+
+/** One line of standard input, byte by byte: what follows it is for later. */
+function readLine(): string {
+  const line: number[] = [];
+  const byte = new Uint8Array(1);
+  while (readSync(STANDARD_INPUT, byte) === 1 && byte[0] !== 0x0a) line.push(byte[0] ?? 0);
+  return new TextDecoder().decode(Uint8Array.from(line));
+}
+
+/** All that is left on standard input, once its writer has gone. */
+function readToEnd(): string {
+  const decoder = new TextDecoder();
+  const piece = new Uint8Array(4096);
+  let text = "";
+  for (let count = readSync(STANDARD_INPUT, piece); count > 0; count = readSync(STANDARD_INPUT, piece)) {
+    text += decoder.decode(piece.subarray(0, count), { stream: true });
+  }
+  return text;
+}

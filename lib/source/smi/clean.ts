@@ -1,0 +1,51 @@
+/** Undoes what terminals, mail programs and shells do to a text before it is saved. Lines keep their numbers. */
+
+/** Output of the largest machines is a few MB. More is a log of many looks, or hostile. */
+const MOST_CHARACTERS = 16 * 1024 ** 2;
+const MOST_LINES = 1024 ** 2;
+/** Longer than any line of nvidia-smi, whose process names end at 4096 bytes. */
+const LONGEST_LINE = 16_384;
+/** Control sequences of ECMA-48 (`ESC [ … m`) and titles (`ESC ] … BEL`). `topo -m` and `watch` print them. */
+// deno-lint-ignore no-control-regex -- taking control characters out is what it is for
+const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])/g;
+const QUOTE_MARKS = /^(?:[ \t]{0,8}>){1,8} ?/gm;
+
+/**
+ * The text without control sequences, quote marks, a byte order mark and the NULs of UTF-16, with `\n` at line ends.
+ *
+ * @throws {SyntaxError} if it is larger than any output of nvidia-smi.
+ */
+export function cleanText(text: string): string {
+  if (text.length > MOST_CHARACTERS) {
+    throw new SyntaxError(
+      `Cannot read the text as output of nvidia-smi as it must have at most ${MOST_CHARACTERS} characters: it has ${text.length}`,
+    );
+  }
+  let clean = text.startsWith("\ufeff") ? text.slice(1) : text;
+  if (clean.includes("\0")) clean = clean.replace(/^\ufffd+/, "").replaceAll("\0", "");
+  if (clean.includes("\r")) clean = clean.replace(/\r\n?/g, "\n");
+  if (clean.includes("\x1b")) clean = clean.replace(ANSI, "");
+  if (clean.includes("\u00a0")) clean = clean.replaceAll("\u00a0", " ");
+  return /^[ \t]{0,8}>/m.test(clean) ? clean.replace(QUOTE_MARKS, "") : clean;
+}
+
+/**
+ * The lines of a clean text, and how many were too long to be lines of nvidia-smi; those are empty here.
+ *
+ * @throws {SyntaxError} if there are too many.
+ */
+export function splitLines(text: string): { lines: string[]; tooLong: number } {
+  const lines = text.split("\n", MOST_LINES + 1);
+  if (lines.length > MOST_LINES) {
+    throw new SyntaxError(
+      `Cannot read the text as output of nvidia-smi as it must have at most ${MOST_LINES} lines: it has more`,
+    );
+  }
+  let tooLong = 0;
+  for (const [at, line] of lines.entries()) {
+    if (line.length <= LONGEST_LINE) continue;
+    lines[at] = "";
+    tooLong++;
+  }
+  return { lines, tooLong };
+}

@@ -1,0 +1,165 @@
+/** Joins the outputs of one text into what the text says as a whole, by the best key that two GPUs share. */
+import { absent } from "../../core/reading.ts";
+import { plural } from "../../core/text.ts";
+import {
+  emptyListing,
+  emptyPart,
+  type RawGpu,
+  type RawListing,
+  type RawPart,
+  SMI_TEXT_KINDS,
+} from "./raw.ts";
+import type { Refusal } from "./refusals.ts";
+import { excerpt, findAbsence, findBusId } from "./values.ts";
+
+/** More than any machine has. */
+const MOST_GPUS = 1024;
+
+/** What a text says as a whole: one part, and every refusal in it. */
+export interface RawText {
+  readonly whole: RawPart;
+  readonly refusals: readonly Refusal[];
+}
+
+/**
+ * Joins parts. Of several of one kind the last counts; where two kinds give a value, the fuller kind's stands.
+ *
+ * @throws {SyntaxError} if the text names more GPUs than a machine can have.
+ */
+export function joinParts(parts: readonly [RawPart, ...RawPart[]]): RawText {
+  const refusals = parts.flatMap(({ refusal }) => refusal === undefined ? [] : [refusal]);
+  const chosen = SMI_TEXT_KINDS.flatMap((kind) => {
+    const last = parts.findLast((part) => part.kind === kind);
+    return last === undefined ? [] : [last];
+  });
+  const [first = parts[0], ...others] = chosen;
+  const whole = { ...emptyPart(first.kind, first.line), gpus: [...first.gpus], loose: first.loose };
+  for (const part of chosen) {
+    const count = parts.filter(({ kind }) => kind === part.kind).length;
+    if (count > 1 && part.kind !== "refusal") {
+      const message = `The text holds ${count} outputs of one kind; the last one, from line ${
+        part.line + 1
+      }, was read`;
+      whole.problems.add("text", absent("not-reported", part.kind), message);
+    }
+    for (const { subject, reason, message } of part.problems.list()) {
+      whole.problems.add(subject, reason, message);
+    }
+    for (const [name, value] of part.machine) if (!whole.machine.has(name)) whole.machine.set(name, value);
+    whole.takenAt ??= part.takenAt;
+    if (part.holders) whole.holders = [...whole.holders ?? [], ...part.holders];
+  }
+  for (const part of others) addGpus(whole, part);
+  if (whole.gpus.length > MOST_GPUS) {
+    throw new SyntaxError(
+      `Cannot read the text as output of nvidia-smi as a machine has at most ${MOST_GPUS} GPUs: it names ${whole.gpus.length}`,
+    );
+  }
+  return { whole, refusals };
+}
+
+function addGpus(whole: RawPart, part: RawPart): void {
+  if (part.gpus.length > MOST_GPUS) whole.gpus.push(...part.gpus.slice(0, MOST_GPUS + 1));
+  if (whole.gpus.length > MOST_GPUS) return;
+  const before = [...whole.gpus];
+  for (const gpu of part.gpus) {
+    const place = before.findIndex((each) => compareGpus(each, gpu) === "same");
+    const same = before[place];
+    if (same) whole.gpus[place] = joinGpus(same, gpu);
+    else if (before.every((each) => compareGpus(each, gpu) === "different")) whole.gpus.push(gpu);
+    else leaveOut(whole, before.length, gpu.listing, describe(gpu));
+  }
+  if (part.kind === "compute-apps-csv") {
+    // It speaks of every GPU: one without a row has no compute process.
+    for (const [place, gpu] of whole.gpus.entries()) {
+      whole.gpus[place] = { ...gpu, listing: gpu.listing ?? emptyListing("compute") };
+    }
+  }
+  if (part.loose && whole.gpus.length > 0) {
+    leaveOut(whole, before.length, part.loose, "a GPU that it does not name");
+  } else whole.loose ??= part.loose;
+}
+
+/** Rows that belong to one of the GPUs of the text, and nothing says to which. No list is complete then. */
+function leaveOut(whole: RawPart, count: number, listing: RawListing | undefined, on: string): void {
+  if (!listing) return;
+  const missing = listing.rows.length + listing.hidden + listing.unreadable;
+  if (missing === 0) return;
+  for (const [place, gpu] of whole.gpus.entries()) {
+    if (place >= count) break;
+    const before = gpu.listing;
+    if (before) whole.gpus[place] = { ...gpu, listing: { ...before, hidden: before.hidden + missing } };
+  }
+  const rows = listing.rows.map(({ pid, memory }) =>
+    `${excerpt(pid)} (${excerpt(memory ?? "memory unknown")})`
+  );
+  whole.problems.add(
+    "processes",
+    absent("not-reported", rows.join(", ")),
+    `${
+      plural(missing, "process", "processes")
+    } on ${on} cannot be put to a GPU: the outputs in the text name their GPUs by different keys`,
+  );
+}
+
+function describe({ fields }: RawGpu): string {
+  const key = fields.get("uuid") ?? fields.get("pci.bus_id");
+  return key === undefined ? `GPU ${fields.get("index") ?? "without a name"}` : excerpt(key);
+}
+
+/** By UUID, PCI address and index: one that differs tells two apart, one that is equal makes them one. */
+function compareGpus(a: RawGpu, b: RawGpu): "same" | "different" | "unknown" {
+  const pairs = (["uuid", "pci.bus_id", "index"] as const).map((name) => [keyOf(a, name), keyOf(b, name)]);
+  const comparable = pairs.filter(([one, other]) => one !== undefined && other !== undefined);
+  if (comparable.length === 0) return "unknown";
+  return comparable.every(([one, other]) => one === other) ? "same" : "different";
+}
+
+function keyOf({ fields }: RawGpu, name: "uuid" | "pci.bus_id" | "index"): string | undefined {
+  const value = fields.get(name)?.trim();
+  if (value === undefined || findAbsence(value)) return undefined;
+  if (name === "pci.bus_id") return findBusId(value);
+  return name === "index" ? String(Number(value)) : value.toLowerCase();
+}
+
+function joinGpus(a: RawGpu, b: RawGpu): RawGpu {
+  const fields = new Map(a.fields);
+  for (const [name, value] of b.fields) {
+    const before = fields.get(name);
+    const why = before === undefined ? "not-reported" : findAbsence(before)?.why;
+    // Any other absence (lost, needs a reset, denied) is an answer, and none that another output takes back.
+    if (why === "not-reported" || why === "not-supported") fields.set(name, value);
+  }
+  return { line: a.line, fields, mig: joinMig(a, b), listing: joinListings(a.listing, b.listing) };
+}
+
+/** The list (`-L`) knows the names of MIG devices, the other outputs their instances; both number them. */
+function joinMig({ mig: a }: RawGpu, { mig: b }: RawGpu): RawGpu["mig"] {
+  if (!a?.length || !b?.length) return a?.length ? a : b ?? a;
+  return a.map((device) => {
+    const other = b.find((each) => each.device !== undefined && each.device === device.device);
+    if (!other) return device;
+    return {
+      device: device.device,
+      gpuInstance: device.gpuInstance ?? other.gpuInstance,
+      computeInstance: device.computeInstance ?? other.computeInstance,
+      fields: new Map([...other.fields, ...device.fields]),
+    };
+  });
+}
+
+function joinListings(a: RawListing | undefined, b: RawListing | undefined): RawListing | undefined {
+  if (!a || !b) return a ?? b;
+  if (a.coverage === "all" || b.coverage === "unread") return a;
+  if (b.coverage === "all" || a.coverage === "unread") return b;
+  const seen = new Set(a.rows.map(({ pid }) => pid));
+  const rows = [...a.rows, ...b.rows.filter(({ pid }) => !seen.has(pid))];
+  return {
+    ...a,
+    rows,
+    // Words that there is no process count for nothing beside a process.
+    saysNone: (a.saysNone || b.saysNone) && rows.length === 0,
+    hidden: a.hidden + b.hidden,
+    unreadable: a.unreadable + b.unreadable,
+  };
+}

@@ -1,0 +1,129 @@
+/** Rows of a table as nvidia-smi printed them, whatever a terminal or a mail program has done to them since. */
+
+/** One row, whole again, or the reason why it is not. */
+export interface TableRow {
+  readonly text: string;
+  /** Counts from 0. */
+  readonly line: number;
+  readonly isWhole: boolean;
+}
+
+/** Longer than any row of any driver; longer lines are no rows. */
+const LONGEST_ROW = 1024;
+const RULER_START = /^[|+][-=+]{10,}$/;
+const RULER_REST = /^[-=+]{0,1024}[-=+|]$/;
+
+/** Whether a line can be a row, or the first piece of one. */
+export function isRowStart(line: string): boolean {
+  const text = line.trimStart();
+  return (text.startsWith("|") || text.startsWith("+")) && text.length <= LONGEST_ROW;
+}
+
+/**
+ * The rows from line `at` to the end of the table. Empty lines between its panels belong to it; the banner of the next
+ * table does not.
+ */
+export function collectTableRows(lines: readonly string[], at: number): { rows: TableRow[]; end: number } {
+  const rows: TableRow[] = [];
+  const fold = findFold(lines, at);
+  let end = at;
+  for (let line = at; line < lines.length;) {
+    const text = (lines[line] ?? "").trim();
+    if (text === "") {
+      // One panel ends and the next begins; two and more empty lines come from copying.
+      if (++line - end > 3) break;
+      continue;
+    }
+    if (!isRowStart(text) || (rows.length > 1 && isBanner(text))) break;
+    const { row, next } = fold === undefined ? joinSoft(lines, line, rows) : joinFolded(lines, line, fold);
+    rows.push(row);
+    line = end = next;
+  }
+  return { rows, end: Math.max(end, at + 1) };
+}
+
+/** Whether a row is the banner that opens a table. */
+export function isBanner(text: string): boolean {
+  return /^\| *NVIDIA-SMI +\d/.test(text);
+}
+
+/** Whether a row is a line between rows. */
+export function isRuler(text: string): boolean {
+  return /^[|+][-=+| ]{10,}[|+]$/.test(text);
+}
+
+/** A terminal narrower than the table breaks each row at the same column. A ruler without an end shows which. */
+function findFold(lines: readonly string[], at: number): { width: number; pieces: number } | undefined {
+  const last = Math.min(lines.length, at + 60);
+  for (let line = at; line < last; line++) {
+    const head = (lines[line] ?? "").trim();
+    if (head.length > LONGEST_ROW || !RULER_START.test(head) || /[|+]$/.test(head)) continue;
+    for (let pieces = 2; pieces <= 4; pieces++) {
+      const rest = (lines[line + pieces - 1] ?? "").trim();
+      if (rest.length > head.length || !RULER_REST.test(rest)) break;
+      if (/[|+]$/.test(rest)) return { width: head.length, pieces };
+    }
+  }
+  return undefined;
+}
+
+function joinFolded(
+  lines: readonly string[],
+  line: number,
+  { width, pieces }: { width: number; pieces: number },
+): { row: TableRow; next: number } {
+  const first = (lines[line] ?? "").trim();
+  const indent = (lines[line] ?? "").search(/\S/);
+  // A row that the terminal did not have to break, such as the short banner of old drivers.
+  if (first.length < width && isClosed(first) && !isRest(lines[line + 1])) {
+    return { row: { text: first, line, isWhole: true }, next: line + 1 };
+  }
+  let text = "";
+  for (let piece = 0; piece < pieces; piece++) {
+    const raw = lines[line + piece] ?? "";
+    const words = raw.slice(Math.min(indent, raw.search(/\S|$/))).trimEnd();
+    if (words.length > width) break;
+    text = text.padEnd(piece * width) + words;
+    const isLast = piece === pieces - 1 || isRowStart(lines[line + piece + 1] ?? "");
+    if (piece > 0 && isLast && isClosed(text)) {
+      return { row: { text, line, isWhole: true }, next: line + piece + 1 };
+    }
+  }
+  return { row: { text: first, line, isWhole: false }, next: line + 1 };
+}
+
+/**
+ * A mail program breaks a row between words, each at another place, and leaves rulers whole. Where no ruler says so a
+ * number may have been broken in two, so the row is left as unread.
+ */
+function joinSoft(
+  lines: readonly string[],
+  line: number,
+  before: readonly TableRow[],
+): { row: TableRow; next: number } {
+  const first = (lines[line] ?? "").trim();
+  if (isRuler(first)) return { row: { text: first, line, isWhole: true }, next: line + 1 };
+  let text = first;
+  let next = line + 1;
+  // After a closed row only a line that ends in a bar can be its rest; other lines are text below the table.
+  while (next <= line + 3 && (isClosed(text) ? isRest(lines[next]) : isPiece(lines[next]))) {
+    text += ` ${(lines[next] ?? "").trim()}`;
+    next++;
+  }
+  if (next === line + 1 || !isClosed(text)) {
+    return { row: { text: first, line, isWhole: isClosed(first) }, next: line + 1 };
+  }
+  return { row: { text, line, isWhole: before.some((row) => isRuler(row.text)) }, next };
+}
+
+function isPiece(line: string | undefined): boolean {
+  return line !== undefined && line.length <= LONGEST_ROW && line.trim() !== "" && !isRowStart(line);
+}
+
+function isRest(line: string | undefined): boolean {
+  return isPiece(line) && line?.trimEnd().endsWith("|") === true;
+}
+
+function isClosed(text: string): boolean {
+  return text.endsWith("|") || text.endsWith("+");
+}

@@ -1,0 +1,9 @@
+import { type Milliseconds, milliseconds } from "../core/units.ts";
+import type { Clock } from "./ports.ts";
+
+/** The machine's own clock. */
+export const realClock: Clock = {
+  now: () => new Date().toISOString(),
+  monotonic: () => milliseconds(performance.now()),
+  pause: (span: Milliseconds) => new Promise((resolve) => setTimeout(resolve, span)),
+};

@@ -1,0 +1,181 @@
+/** Starts commands for real, adopts what escapes from them, and reaps what ends. */
+import { readdirSync, readlinkSync } from "node:fs";
+import process from "node:process";
+import { GpuctlError } from "../core/errors.ts";
+import { type Pid, pid } from "../core/ids.ts";
+import type { ChildEnd } from "../model/diff.ts";
+import type { ProcStat } from "../model/process.ts";
+import { openLibc } from "../native/libc.ts";
+import { bindOwnProcess, type OwnProcessCalls } from "../native/own_process.ts";
+import { bindSpawn, type SpawnCalls } from "../native/spawn.ts";
+import { jobEnvironment, ownWords, resolveScript } from "./job_command.ts";
+import { catchJobSignals } from "./job_signal_handlers.ts";
+import type { Job, JobRunner, PassedSignal, ProcessDetails, ProcessTable, StartFailure } from "./ports.ts";
+
+export interface RunnerWorld {
+  readonly processes: Pick<ProcessTable, "findProcess">;
+  readonly details: Pick<ProcessDetails, "readArguments">;
+  /** How this program starts itself; with "helper" after it, it is a helper of ours and no part of any job. */
+  readonly self: readonly string[];
+}
+
+/** asm-generic/errno-base.h: what env(1) calls not found, and what it calls not runnable. */
+const NOT_FOUND: readonly number[] = [2, /* ENOENT */ 20 /* ENOTDIR */];
+const NOT_RUNNABLE: Readonly<Record<number, string>> = {
+  1: "operation not permitted",
+  7: "argument list too long",
+  8: "exec format error",
+  13: "permission denied",
+  26: "text file busy",
+  36: "file name too long",
+  40: "too many levels of symbolic links",
+};
+const ENOEXEC = 8;
+/** SIGCHLD tells of each end; this is for one that was lost. */
+const REAP_INTERVAL_MS = 500;
+/** The runtime reaps its own children at once. One that has been dead for so long is an orphan that we adopted. */
+const ORPHAN_AFTER_MS = 900;
+
+/** Opens the real runner. Must come before anything else is opened: it passes on the descriptors that are open now. */
+export async function openJobRunner(world: RunnerWorld): Promise<JobRunner> {
+  const inherited = listInheritedDescriptors();
+  const libc = await openLibc();
+  return new RealJobRunner({ own: bindOwnProcess(libc), spawning: bindSpawn(libc), inherited }, world);
+}
+
+interface Calls {
+  readonly own: OwnProcessCalls;
+  readonly spawning: SpawnCalls;
+  readonly inherited: readonly number[];
+}
+
+class RealJobRunner implements JobRunner {
+  readonly ownPid: Pid = pid(process.pid);
+  readonly #calls: Calls;
+  readonly #world: RunnerWorld;
+  readonly #deadSince = new Map<number, number>();
+  #running: { readonly pid: Pid; readonly settle: (end: ChildEnd) => void } | undefined;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  readonly #onChild = () => this.#reap();
+
+  constructor(calls: Calls, world: RunnerWorld) {
+    this.#calls = calls;
+    this.#world = world;
+  }
+
+  start(command: readonly string[], changes: Readonly<Record<string, string>>): Job | StartFailure {
+    const { own, spawning, inherited } = this.#calls;
+    own.adoptOrphans();
+    process.on("SIGCHLD", this.#onChild);
+    this.#timer = setInterval(this.#onChild, REAP_INTERVAL_MS);
+    for (const descriptor of inherited) spawning.passOn(descriptor);
+    const started = this.#spawn(command, changes);
+    if ("errno" in started) return describeFailure(command, started.errno);
+    const child = pid(started.pid);
+    const { promise: ended, resolve: settle } = Promise.withResolvers<ChildEnd>();
+    this.#running = { pid: child, settle };
+    // Not reaped yet, so it is there, dead or alive.
+    const stat = this.#world.processes.findProcess(child);
+    if (!stat) throw new Error(`Cannot find PID ${child}: it was started just now and nobody has reaped it`);
+    return {
+      identity: { pid: child, startTicks: stat.startTicks },
+      ended,
+      send: (signal) => this.#send(child, signal),
+    };
+  }
+
+  listDescendants(): readonly ProcStat[] {
+    const children = new Map<number, ProcStat[]>();
+    for (const name of readdirSync("/proc")) {
+      const found = /^\d+$/.test(name) ? this.#world.processes.findProcess(Number(name)) : undefined;
+      if (found) children.set(found.parentPid, [...children.get(found.parentPid) ?? [], found]);
+    }
+    const descendants = (children.get(this.ownPid) ?? []).filter((child) => !this.#isHelper(child));
+    for (const process of descendants) descendants.push(...children.get(process.pid) ?? []);
+    return descendants;
+  }
+
+  catchSignals(onSignal: Parameters<JobRunner["catchSignals"]>[0]): Disposable {
+    return catchJobSignals(onSignal);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    process.off("SIGCHLD", this.#onChild);
+  }
+
+  #spawn(command: readonly string[], changes: Readonly<Record<string, string>>) {
+    const { spawning } = this.#calls;
+    const words = ownWords(command);
+    const [program = new Uint8Array()] = words;
+    const environment = jobEnvironment(changes);
+    const started = spawning.spawn(program, words, environment);
+    if (!("errno" in started) || started.errno !== ENOEXEC) return started;
+    // A script without #! is for the shell, as execvp(3) has it.
+    const shell = new TextEncoder().encode("/bin/sh");
+    return spawning.spawn(shell, [shell, resolveScript(program), ...words.slice(1)], environment);
+  }
+
+  #send(child: Pid, signal: PassedSignal): void {
+    if (this.#running?.pid === child) process.kill(child, signal);
+  }
+
+  /** Collects the command itself, then whatever else has ended and is nobody else's to collect. */
+  #reap(): void {
+    const end = this.#running && this.#calls.own.reap(this.#running.pid);
+    if (this.#running && end) {
+      const { settle } = this.#running;
+      this.#running = undefined;
+      settle(
+        "status" in end ? { kind: "exited", status: end.status } : { kind: "killed", signal: end.signal },
+      );
+    }
+    for (let dead = this.#findOrphan(); dead !== undefined; dead = this.#findOrphan()) {
+      this.#deadSince.delete(dead);
+      this.#calls.own.reap(dead);
+    }
+  }
+
+  /** The next dead child, once it is certain that the runtime does not wait for it. */
+  #findOrphan(): number | undefined {
+    const dead = this.#calls.spawning.findEndedChild();
+    if (dead === undefined || dead === this.#running?.pid) return undefined;
+    const since = this.#deadSince.get(dead) ?? performance.now();
+    this.#deadSince.set(dead, since);
+    return performance.now() - since >= ORPHAN_AFTER_MS ? dead : undefined;
+  }
+
+  #isHelper({ pid }: ProcStat): boolean {
+    const words = this.#world.details.readArguments(pid);
+    const start = [...this.#world.self, "helper"];
+    return words.ok && start.every((word, place) => words.value[place] === word);
+  }
+}
+
+/**
+ * What we were given beside the first three: a pipe of the shell's `<(...)`, a jobserver. Bun marks them to be closed in
+ * every program it starts; its own are all anonymous inodes at this moment. Deno leaves them as they are.
+ */
+function listInheritedDescriptors(): number[] {
+  if ("Deno" in globalThis) return [];
+  return readdirSync("/proc/self/fd").map(Number).filter((descriptor) =>
+    descriptor > 2 && isGiven(`/proc/self/fd/${descriptor}`)
+  );
+}
+
+function isGiven(link: string): boolean {
+  try {
+    return !readlinkSync(link).startsWith("anon_inode:");
+  } catch {
+    return false; // The one that listed the folder is closed by now.
+  }
+}
+
+function describeFailure([program = ""]: readonly string[], errno: number): StartFailure {
+  if (NOT_FOUND.includes(errno)) {
+    return { kind: "not-found", message: `Cannot run "${program}": there is no such file or command` };
+  }
+  const reason = NOT_RUNNABLE[errno];
+  if (reason !== undefined) return { kind: "not-runnable", message: `Cannot run "${program}": ${reason}` };
+  throw new GpuctlError("unavailable", `Cannot run "${program}": the kernel refused it with error ${errno}`);
+}

@@ -1,0 +1,56 @@
+/** Places for reports and recordings, tried before the work whose outcome goes there. */
+import { closeSync, constants, openSync, rmSync, statSync, writeSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import process from "node:process";
+import { errnoOf, type Failure, GpuctlError, messageOf } from "../core/errors.ts";
+import type { LineFile, OutputFiles } from "./ports.ts";
+
+const OWNER_ONLY = 0o600;
+
+/** The machine's file system, as a place for what is written later. */
+export const realOutputFiles: OutputFiles = { checkPlace, openLines };
+
+function checkPlace(path: string): void {
+  attempt(path, () => {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory()) throw new Error("it is a directory");
+    // A pipe that nobody reads yet would keep us waiting; a device takes what it gets.
+    if (found && !found.isFile()) return;
+    // A file is replaced as a whole, so its folder is what has to be writable.
+    const trial = join(dirname(path), `.${basename(path)}.${process.pid}.trial`);
+    closeSync(openSync(trial, "wx", OWNER_ONLY));
+    rmSync(trial);
+  });
+}
+
+/** The file is new, so that a recording never goes through a link that somebody has put there. */
+function openLines(path: string): LineFile {
+  const descriptor = attempt(path, () => {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found && !found.isFile()) return openSync(path, constants.O_WRONLY);
+    rmSync(path, { force: true });
+    return openSync(path, "wx", OWNER_ONLY);
+  });
+  return {
+    append(line) {
+      attempt(path, () => {
+        let rest = new TextEncoder().encode(`${line}\n`);
+        while (rest.length > 0) rest = rest.subarray(writeSync(descriptor, rest));
+      });
+    },
+    [Symbol.dispose]: () => closeSync(descriptor),
+  };
+}
+
+function attempt<T>(path: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw new GpuctlError(failureOf(error), `Cannot write ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  const errno = errnoOf(error);
+  return errno === "EACCES" || errno === "EPERM" || errno === "EROFS" ? "denied" : "unavailable";
+}

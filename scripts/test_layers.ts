@@ -1,0 +1,121 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Job, Outcome } from "./jobs.ts";
+import { tallyReport } from "./junit.ts";
+import { type Invocation, runToEnd } from "./run_command.ts";
+import { DENO, ownBun, ROOT } from "./toolchain.ts";
+
+type Runtime = "deno" | "bun";
+interface Layer {
+  readonly folder: string;
+  /** The runtimes that run the test files themselves. */
+  readonly runtimes: readonly Runtime[];
+  readonly needsBinary?: boolean;
+  readonly runsAlone?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/**
+ * The layers of tests. Code that must run under both runtimes is tested under both: the contract too, as each has an FFI
+ * of its own. End-to-end tests start the program as a process of its own, so Deno runs them for either.
+ */
+export const LAYERS = {
+  scripts: { folder: "tests/scripts", runtimes: ["deno"] },
+  unit: { folder: "tests/unit", runtimes: ["deno", "bun"] },
+  property: { folder: "tests/property", runtimes: ["deno", "bun"] },
+  contract: { folder: "tests/contract", runtimes: ["deno", "bun"] },
+  e2e: { folder: "tests/e2e", runtimes: ["deno"], needsBinary: true, runsAlone: true },
+  "e2e-deno": {
+    folder: "tests/e2e",
+    runtimes: ["deno"],
+    runsAlone: true,
+    env: { GPUCTL_TEST_RUNTIME: "deno" },
+  },
+  hardware: { folder: "tests/hardware", runtimes: ["deno"], needsBinary: true, runsAlone: true },
+} as const satisfies Record<string, Layer>;
+export type LayerName = keyof typeof LAYERS;
+
+/** The layers that run when none is named: all that a machine without a GPU can prove about the shipped binary. */
+export const DEFAULT_LAYERS: readonly LayerName[] = ["scripts", "unit", "property", "contract", "e2e"];
+
+/** Says whether a word names a layer. */
+export function isLayerName(name: string): name is LayerName {
+  return Object.hasOwn(LAYERS, name);
+}
+
+/** One line for each layer that did not run, so that nobody takes it for passed. */
+export function notProven(layers: readonly LayerName[]): string[] {
+  const names = Object.keys(LAYERS).filter((name) => isLayerName(name) && !layers.includes(name));
+  return names.map((name) => `not run: ${name} (deno task test ${name})`);
+}
+
+/** The jobs that run a layer, one for each runtime. */
+export function layerJobs(name: LayerName): Job[] {
+  const layer: Layer = LAYERS[name];
+  const files = testFiles(layer.folder);
+  return layer.runtimes.map((runtime) => ({
+    name: layer.runtimes.length > 1 ? `${name} under ${runtime}` : name,
+    ...layer.needsBinary && { needs: "build" },
+    ...layer.runsAlone && { runsAlone: true },
+    run: () => runFiles(layer, runtime, files),
+  }));
+}
+
+function testFiles(folder: string): string[] {
+  if (!existsSync(join(ROOT, folder))) return [];
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith("_test.ts")).map((name) => join(folder, name)).sort();
+}
+
+async function runFiles(layer: Layer, runtime: Runtime, files: readonly string[]): Promise<Outcome> {
+  if (files.length === 0) {
+    return { passed: 0, failed: 1, skipped: [], notes: [`${layer.folder} has no test file`], output: "" };
+  }
+  const folder = mkdtempSync(join(tmpdir(), "gpuctl-test-"));
+  try {
+    const reportPath = join(folder, "report.xml");
+    const finished = await runToEnd(invocation(layer, runtime, files, reportPath));
+    const report = existsSync(reportPath) ? readFileSync(reportPath, "utf8") : "";
+    return { ...tallyReport(report, files, finished), output: finished.output };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function invocation(
+  layer: Layer,
+  runtime: Runtime,
+  files: readonly string[],
+  reportPath: string,
+): Invocation {
+  const env = layer.env ?? {};
+  // Types are the business of `deno check`: checking them in every run again would double its time.
+  return runtime === "deno"
+    ? {
+      command: [
+        DENO,
+        "test",
+        "--allow-all",
+        "--no-check",
+        "--reporter=dot",
+        ...layer.runsAlone ? ["--parallel"] : [],
+        `--junit-path=${reportPath}`,
+        ...files,
+      ],
+      env,
+    }
+    // Bun's own limit of 5 s a test would fail a property test on a busy machine.
+    : {
+      command: [
+        ownBun(),
+        "test",
+        "--only-failures",
+        "--timeout=60000",
+        "--reporter=junit",
+        `--reporter-outfile=${reportPath}`,
+        ...files.map((file) => `./${file}`),
+      ],
+      env,
+    };
+}

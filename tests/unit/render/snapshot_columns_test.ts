@@ -1,0 +1,52 @@
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { gpuUuid } from "../../../lib/core/ids.ts";
+import { absent, known } from "../../../lib/core/reading.ts";
+import { HOLDER_CLASSES } from "../../../lib/model/snapshot.ts";
+import {
+  CONCERNS,
+  formatGpus,
+  formatRanges,
+  formatShortCommand,
+  nameGpus,
+} from "../../../lib/render/snapshot_columns.ts";
+import { sceneUuid } from "../../support/scene_parts.ts";
+import { WORLDS } from "../../support/worlds.ts";
+
+test("formatRanges() writes runs as ranges, in order and each number once", () => {
+  assert.deepEqual(formatRanges([]), []);
+  assert.deepEqual(formatRanges([3]), ["3"]);
+  assert.deepEqual(formatRanges([7, 2, 0, 1, 2, 4, 5]), ["0-2", "4-5", "7"]);
+});
+
+test("formatGpus() names a GPU that the snapshot does not have by its UUID", () => {
+  const names = nameGpus(WORLDS["eight-gpus"]);
+  const stranger = gpuUuid("GPU-9f9f9f9f-0000-4000-8000-000000000000");
+  assert.equal(formatGpus([sceneUuid(2), sceneUuid(0), sceneUuid(1), stranger], names), "0-2,GPU-9f9f9f9f");
+});
+
+test("formatShortCommand() leaves the program's folder out, and names who has no arguments", () => {
+  const commands: readonly [readonly string[], string][] = [
+    [["/opt/conda/bin/python", "train.py", "a b"], "python train.py 'a b'"],
+    [["python"], "python"],
+    [["./run/me"], "./run/me"],
+    [["ray::train http://x/y"], "'ray::train http://x/y'"],
+    [["/"], "/"],
+    [["/a b/c"], "'/a b/c'"],
+    [[], "[worker]"],
+  ];
+  assert.deepEqual(
+    commands.map(([argv]) => formatShortCommand({ argv: known(argv), name: "worker" })),
+    commands.map(([, text]) => text),
+  );
+  assert.equal(formatShortCommand({ argv: absent("exited"), name: "worker" }), "[worker]");
+});
+
+test("CONCERNS calls nobody left behind who may be at work", () => {
+  assert.deepEqual(HOLDER_CLASSES.filter((name) => CONCERNS[name] === "left-behind"), [
+    "zombie-leader",
+    "inherited",
+    "job-leftover",
+    "orphan",
+  ]);
+});

@@ -1,0 +1,25 @@
+/** The simulator as a program of its own, so that its scenes run under either runtime and without the rest of gpuctl. */
+import process from "node:process";
+import { simCommand } from "../../../../commands/sim.ts";
+import { EXIT, GpuctlError } from "../../../../lib/core/errors.ts";
+import { openSimulation } from "../../../../lib/source/sim/simulation.ts";
+import { realClock } from "../../../../lib/world/clock.ts";
+import { openTerminal } from "../../../../lib/world/terminal.ts";
+import { SIM_PROGRAM } from "./program_path.ts";
+
+const variable = (name: string) => process.env[name];
+const terminal = openTerminal(variable);
+const simulation = openSimulation({ self: SIM_PROGRAM, terminal, clock: realClock, variable });
+let status: number = EXIT.ok;
+const command = simCommand(
+  { terminal, simulation },
+  (ending) => status = typeof ending === "string" ? EXIT[ending] : ending.status,
+);
+try {
+  await command.parseAsync(process.argv.slice(3), { from: "user" });
+} catch (error) {
+  if (!(error instanceof GpuctlError)) throw error;
+  terminal.err(`gpuctl: ${error.message}\n`);
+  status = EXIT[error.failure];
+}
+process.exit(status);
