@@ -18,13 +18,16 @@ export async function main(argv: readonly string[], world: World): Promise<numbe
       world.terminal.err(`gpuctl: bug: ${error instanceof Error ? error.stack : String(error)}\n`);
       return EXIT.bug;
     }
-    world.terminal.err(`gpuctl: ${error.message}\n${error.hint === undefined ? "" : `  hint: ${error.hint}\n`}`);
-    return EXIT[error.failure];
+    world.terminal.err(
+      `gpuctl: ${error.message}\n${error.hint === undefined ? "" : `  hint: ${error.hint}\n`}`,
+    );
+    return error.status ?? EXIT[error.failure];
   }
 }
 
 if (import.meta.main) {
-  const { arguments: argv, exit } = await import("./lib/world/start.ts");
+  const { exit, ownArguments } = await import("./lib/world/start.ts");
+  const argv = ownArguments();
   if (argv[0] === "helper") {
     const { runHelper } = await import("./lib/world/helper.ts");
     exit(await runHelper(argv.slice(1)));

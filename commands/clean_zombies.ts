@@ -112,7 +112,7 @@ export function cleanZombiesCommand(world: World, end: (ending: Ending) => void)
         isPlan: !options.yes,
       }, {
         ...world,
-        audit: world.openAuditLog(options.auditLog),
+        audit: world.openAuditLog(options.auditLog, source),
       });
       if (options.json) {
         const [{ encodeCleanup }, { renderJson }] = await Promise.all([

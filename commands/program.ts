@@ -5,11 +5,16 @@ import { nearest } from "../lib/core/text.ts";
 import { applySettings } from "./settings.ts";
 import type { World } from "../lib/world/ports.ts";
 
-/** Builds one command; its action says how it ended through `end`. */
-export type BuildCommand = (world: World, end: (ending: Ending) => void) => CommandUnknownOpts;
+/** Builds one command; its action says how it ended through `end`. `line` is the whole command line, as it was given. */
+export type BuildCommand = (
+  world: World,
+  end: (ending: Ending) => void,
+  line: readonly string[],
+) => CommandUnknownOpts;
 
 const COMMANDS: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   snapshot: async () => (await import("./snapshot.ts")).snapshotCommand,
+  diff: async () => (await import("./diff.ts")).diffCommand,
   "clean-zombies": async () => (await import("./clean_zombies.ts")).cleanZombiesCommand,
 };
 const ALIASES: Readonly<Record<string, string>> = { "diff-before-after": "diff" };
@@ -69,7 +74,7 @@ async function buildProgram(
   for (const name of names) {
     const build = await COMMANDS[name]?.();
     if (build) {
-      program.addCommand(build(world, end).option("--config <file>", "read settings from this file too"));
+      program.addCommand(build(world, end, argv).option("--config <file>", "read settings from this file too"));
     }
   }
   program.argument("[command]").action((word) => {

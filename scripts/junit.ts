@@ -43,16 +43,16 @@ export function tallyReport(
 /** The tests of a report; `undefined` if it was cut short, as by a runner that crashed. */
 function readCases(report: string): readonly TestCase[] | undefined {
   const cases: TestCase[] = [];
-  const suites: string[] = [];
+  let suite = "";
   let current: TestCase | undefined;
   let isWhole = true;
   const parser = new SaxesParser();
   parser.on("error", () => isWhole = false);
   parser.on("opentag", ({ name, attributes: { name: title = "", file } }) => {
-    if (name === "testsuite") suites.push(title);
+    if (name === "testsuite") suite = title;
     if (name === "testcase") {
-      // Deno's suite is the file; Bun nests suites and names the file.
-      current = { file: (file ?? suites[0] ?? "").replace(/^\.\//, ""), name: title, outcome: "passed" };
+      // Bun nests suites and names the file; Deno's suite is the file.
+      current = { file: (file ?? suite).replace(/^\.\//, ""), name: title, outcome: "passed" };
       cases.push(current);
     }
     if (current && (name === "failure" || name === "error")) current.outcome = "failed";
@@ -60,7 +60,6 @@ function readCases(report: string): readonly TestCase[] | undefined {
   });
   parser.on("closetag", ({ name }) => {
     if (name === "testcase") current = undefined;
-    if (name === "testsuite") suites.pop();
   });
   parser.write(report).close();
   return isWhole ? cases : undefined;

@@ -41,10 +41,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     may: [CORE, MODEL, NATIVE, PROC, PORTS],
     packages: ["csv-parse", "saxes", "smol-toml", "valibot"],
   },
-  "lib/world/": { may: ["lib/"], packages: ["smol-toml"] },
+  "lib/world/": { may: ["lib/"] },
   "commands/": {
     may: [CORE, MODEL, ANALYSIS, RENDER, ACTION, PORTS],
-    packages: ["commander", "@commander-js/extra-typings"],
+    packages: ["commander", "@commander-js/extra-typings", "smol-toml"],
   },
   "mod.ts": {
     may: ["commands/", CORE, "lib/world/"],

@@ -13,7 +13,7 @@ const EDGES = ["mod.ts", "lib/world/", "lib/source/sim/", "lib/source/helper/"];
 /** Where a cast is the point: the constructors of branded types, and the foreign functions. */
 const MAY_CAST = ["lib/core/ids.ts", "lib/core/units.ts", "lib/native/"];
 const FFI = "lib/native/dlopen.ts";
-const DRAWERS = /(?:^|_)(?:utils?|helpers|common|misc|manager|v\d+)\.ts$/;
+const DRAWERS = /(?:^|_)(?:utils?|common|misc|manager|v\d+)\.ts$/;
 const OUTPUTS = ["stdout", "stderr"];
 
 const isProduct = (path: string) => /^(?:lib\/|commands\/|mod\.ts$)/.test(path);

@@ -50,15 +50,18 @@ export function notProven(layers: readonly LayerName[]): string[] {
   return names.map((name) => `not run: ${name} (deno task test ${name})`);
 }
 
+/** Without a file to run, a runner would look for some by itself. */
+type TestFiles = readonly [string, ...string[]];
+
 /** The jobs that run a layer, one for each runtime. */
 export function layerJobs(name: LayerName): Job[] {
   const layer: Layer = LAYERS[name];
-  const files = testFiles(layer.folder);
+  const [first, ...others] = testFiles(layer.folder);
   return layer.runtimes.map((runtime) => ({
     name: layer.runtimes.length > 1 ? `${name} under ${runtime}` : name,
     ...layer.needsBinary && { needs: "build" },
     ...layer.runsAlone && { runsAlone: true },
-    run: () => runFiles(layer, runtime, files),
+    run: () => first === undefined ? nothingToRun(layer) : runFiles(layer, runtime, [first, ...others]),
   }));
 }
 
@@ -68,14 +71,22 @@ function testFiles(folder: string): string[] {
     .filter((name) => name.endsWith("_test.ts")).map((name) => join(folder, name)).sort();
 }
 
-async function runFiles(layer: Layer, runtime: Runtime, files: readonly string[]): Promise<Outcome> {
-  if (files.length === 0) {
-    return { passed: 0, failed: 1, skipped: [], notes: [`${layer.folder} has no test file`], output: "" };
-  }
+function nothingToRun({ folder }: Layer): Promise<Outcome> {
+  return Promise.resolve({
+    passed: 0,
+    failed: 1,
+    skipped: [],
+    notes: [`${folder} has no test file`],
+    output: "",
+  });
+}
+
+async function runFiles(layer: Layer, runtime: Runtime, files: TestFiles): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), "gpuctl-test-"));
   try {
     const reportPath = join(folder, "report.xml");
-    const finished = await runToEnd(invocation(layer, runtime, files, reportPath));
+    const runner = runtime === "deno" ? denoTest : bunTest;
+    const finished = await runToEnd({ command: runner(layer, files, reportPath), env: layer.env ?? {} });
     const report = existsSync(reportPath) ? readFileSync(reportPath, "utf8") : "";
     return { ...tallyReport(report, files, finished), output: finished.output };
   } finally {
@@ -83,39 +94,19 @@ async function runFiles(layer: Layer, runtime: Runtime, files: readonly string[]
   }
 }
 
-function invocation(
-  layer: Layer,
-  runtime: Runtime,
-  files: readonly string[],
-  reportPath: string,
-): Invocation {
-  const env = layer.env ?? {};
-  // Types are the business of `deno check`: checking them in every run again would double its time.
-  return runtime === "deno"
-    ? {
-      command: [
-        DENO,
-        "test",
-        "--allow-all",
-        "--no-check",
-        "--reporter=dot",
-        ...layer.runsAlone ? ["--parallel"] : [],
-        `--junit-path=${reportPath}`,
-        ...files,
-      ],
-      env,
-    }
-    // Bun's own limit of 5 s a test would fail a property test on a busy machine.
-    : {
-      command: [
-        ownBun(),
-        "test",
-        "--only-failures",
-        "--timeout=60000",
-        "--reporter=junit",
-        `--reporter-outfile=${reportPath}`,
-        ...files.map((file) => `./${file}`),
-      ],
-      env,
-    };
+/** Types are the business of `deno check`: checking them in each run again would double its time. */
+function denoTest({ runsAlone }: Layer, files: TestFiles, reportPath: string): Invocation["command"] {
+  const flags = ["--allow-all", "--no-check", "--reporter=dot", `--junit-path=${reportPath}`];
+  return [DENO, "test", ...flags, ...runsAlone ? ["--parallel"] : [], ...files];
+}
+
+/** Bun's own limit of 5 s a test would fail a property test on a busy machine. Without `./` it takes a path for a pattern. */
+function bunTest(_layer: Layer, files: TestFiles, reportPath: string): Invocation["command"] {
+  const flags = [
+    "--only-failures",
+    "--timeout=60000",
+    "--reporter=junit",
+    `--reporter-outfile=${reportPath}`,
+  ];
+  return [ownBun(), "test", ...flags, ...files.map((file) => `./${file}`)];
 }

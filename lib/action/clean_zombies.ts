@@ -40,7 +40,7 @@ export type CleaningWorld =
  * the record cannot be written; `unavailable` when the driver gives no answer.
  */
 export async function cleanZombies(options: CleaningOptions, world: CleaningWorld): Promise<Cleanup> {
-  using _lock = options.isPlan ? undefined : takeLock(world);
+  using _lock = options.isPlan ? undefined : takeLock(options, world);
   const first = await observeWhole(options, world);
   refuseForeignNamespace(first);
   const policy = options.policy(first.report.gpus);
@@ -146,8 +146,8 @@ function refuseForeignNamespace({ timed: { scan: { reader } } }: WholeLook): voi
   );
 }
 
-function takeLock({ locks }: CleaningWorld): Disposable {
-  const lock = locks.acquire("clean-zombies");
+function takeLock({ source }: CleaningOptions, { locks }: CleaningWorld): Disposable {
+  const lock = locks.acquire("clean-zombies", source);
   if (lock) return lock;
   throw new GpuctlError("refused", "Cannot clean: another gpuctl clean-zombies is at work", {
     hint: "wait until it has ended",

@@ -128,21 +128,24 @@ async function conclude(run: Run, interrupted: Alarm, scene: Scene): Promise<Job
     tally: watch.tally,
     watch: settled.watch,
     membership: watch.members,
-    notes: notesOn(watch, interval),
+    notes: [],
   });
-  if (audit === undefined || !diff.leftovers.some(({ isJobs }) => isJobs)) return diff;
+  const explained = { ...diff, notes: notesOn(diff, watch) };
+  if (audit === undefined || !diff.leftovers.some(({ isJobs }) => isJobs)) return explained;
   const cleanup = await cleanLeftovers(
     diff.leftovers,
     { before, after, watch, gpus, interrupted, audit },
     options,
     world,
   );
-  return { ...diff, cleanup };
+  return { ...explained, cleanup };
 }
 
-function notesOn({ tally, members }: JobWatch, interval: Milliseconds): string[] {
+function notesOn({ gpus, interval }: JobDiff, { tally, members }: JobWatch): string[] {
+  const released = new Set(gpus.filter(({ verdict }) => verdict.kind === "released").map(({ uuid }) => uuid));
   const uses = [...tally.processes].flatMap(([pid, onGpus]) =>
-    [...onGpus.values()].map((use): FrameworkUse => ({ pid, framework: members.frameworks.get(pid), use }))
+    [...onGpus].filter(([uuid]) => released.has(uuid))
+      .map(([, use]): FrameworkUse => ({ pid, framework: members.frameworks.get(pid), use }))
   );
   const notes = explainHabits(uses);
   if (tally.missed > 0) {

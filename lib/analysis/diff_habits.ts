@@ -16,7 +16,7 @@ const LIBRARIES: Readonly<Record<Framework, RegExp>> = {
 /** Measured with JAX 0.11 and PyTorch 2.11 on an H200: deleting an array or tensor changes nothing that the driver sees. */
 const HABITS: Readonly<Record<Framework, string>> = {
   JAX:
-    "JAX returns memory only at exit: deleting arrays gives nothing back to the GPU. To free it earlier, run the GPU part in a child process. XLA_PYTHON_CLIENT_PREALLOCATE=false makes it take less from the start",
+    "JAX returns memory only at exit. Deleting arrays gives nothing back to the GPU. To free it earlier, run the GPU part in a child process. XLA_PYTHON_CLIENT_PREALLOCATE=false makes it take less from the start",
   TensorFlow:
     "TensorFlow takes nearly all memory of every GPU it sees and returns it only at exit. TF_FORCE_GPU_ALLOW_GROWTH=true makes it take only what it needs",
   PyTorch:

@@ -95,7 +95,8 @@ function diffGpu(before: Gpu, evidence: JobEvidence, isJobs: (pid: Pid) => boole
   const { uuid, index, name } = before;
   const { peak, jobPeak, handovers } = evidence.tally.useOf(uuid);
   const common = { uuid, index, name, before: before.memoryUsed, peak, jobPeak };
-  const isTouched = [...evidence.tally.processes.values()].some((uses) => uses.has(uuid));
+  const wasJobs = (pid: Pid) => evidence.membership.members.has(pid) || isJobs(pid);
+  const isTouched = [...evidence.tally.processes].some(([pid, uses]) => uses.has(uuid) && wasJobs(pid));
   const counts = isTouched || (before.memoryUsed.ok && whyNotTrusted(before) === undefined);
   const after = evidence.after.gpus.find(({ gpu }) => gpu.uuid === uuid)?.gpu;
   if (!after) {

@@ -1,8 +1,7 @@
 /** Who holds what a job left behind, and in one sentence why each is named. */
-import type { Pid } from "../core/ids.ts";
-import { plural } from "../core/text.ts";
+import type { GpuIndex, Pid } from "../core/ids.ts";
 import { formatBytes } from "../core/units.ts";
-import type { Leftover } from "../model/diff.ts";
+import type { Handover, Leftover } from "../model/diff.ts";
 import type { Gpu } from "../model/gpu.ts";
 import type { Holder, Snapshot } from "../model/snapshot.ts";
 import type { JudgedGpu } from "./diff_gpu.ts";
@@ -21,6 +20,14 @@ export function findLeftovers(
   return collectLeftovers(gpus.flatMap((judged) => reasonsOn(judged, frame)), frame.after, frame.isJobs);
 }
 
+/** Says what a process took over: `took over 3 GiB on GPU 0 from PID 12, which has ended, as CUDA IPC does`. */
+export function describeHandover({ from, bytes }: Handover, gpu: GpuIndex): string {
+  const verb = from.length === 1 ? "has" : "have";
+  return `took over ${formatBytes(bytes)} on GPU ${gpu} from PID ${
+    from.join(", ")
+  }, which ${verb} ended, as CUDA IPC does`;
+}
+
 function reasonsOn(judged: JudgedGpu & { readonly gpu: Gpu }, frame: Frame): (readonly [Pid, string])[] {
   const { verdict, handovers, gpu } = judged;
   const named = verdict.kind === "held"
@@ -28,14 +35,7 @@ function reasonsOn(judged: JudgedGpu & { readonly gpu: Gpu }, frame: Frame): (re
     : [...judged.account.jobRows.keys()].filter((pid) =>
       frame.after.holders.some((holder) => holder.pid === pid)
     );
-  const moved = handovers.map(({ from, to, bytes }) =>
-    [
-      to,
-      `took over ${formatBytes(bytes)} on GPU ${gpu.index} from ${
-        plural(from.length, "process", "processes")
-      } that ended (PID ${from.join(", ")}), as CUDA IPC does`,
-    ] as const
-  );
+  const moved = handovers.map((handover) => [handover.to, describeHandover(handover, gpu.index)] as const);
   const importers = new Set(handovers.map(({ to }) => to));
   return [
     ...moved,

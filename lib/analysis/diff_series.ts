@@ -72,7 +72,9 @@ export class MemorySeries {
   #halve(): void {
     this.#slot *= 2;
     for (const series of this.#gpus.values()) {
-      for (const track of [series.total, series.others, series.rest, ...series.processes.values()]) halve(track);
+      for (const track of [series.total, series.others, series.rest, ...series.processes.values()]) {
+        halve(track);
+      }
     }
   }
 }

@@ -18,6 +18,7 @@ import { type AccountChange, accountChange } from "./diff_account.ts";
 import { describeComparison, isSameProcess } from "./diff_comparison.ts";
 import { whyNotTrusted } from "./diff_gpu.ts";
 import { collectLeftovers, keepersOf, newcomersOn, VISIBILITY_BYTES } from "./diff_keepers.ts";
+import { describeHandover } from "./diff_leftovers.ts";
 import { findHandovers, type Rows, rowsOf } from "./diff_rows.ts";
 
 /** One of two snapshots, under the name that the person gave it. */
@@ -239,12 +240,7 @@ function leftoversOf(compared: readonly ComparedGpu[], { after }: Pair): Leftove
 
 function reasonsOn({ diff, changes, handovers }: ComparedGpu, after: Snapshot): (readonly [Pid, string])[] {
   const place = `on GPU ${diff.index}`;
-  const moved = handovers.map(({ from, to, bytes }) =>
-    [
-      to,
-      `took over ${formatBytes(bytes)} ${place} from PID ${from.join(", ")}, which ended, as CUDA IPC does`,
-    ] as const
-  );
+  const moved = handovers.map((handover) => [handover.to, describeHandover(handover, diff.index)] as const);
   const added = changes.filter(({ kind }) => kind === "new").flatMap(({ pid, after: used }) => {
     const amount = used.ok ? formatBytes(used.value) : "memory";
     return keepersOf(pid, diff.uuid, after).map((keeper) =>

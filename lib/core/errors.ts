@@ -21,15 +21,18 @@ export class GpuctlError extends Error {
   override readonly name = "GpuctlError";
   readonly failure: Failure;
   readonly hint: string | undefined;
+  /** The exit status where another table than ours applies: that of programs which run a command. */
+  readonly status: number | undefined;
 
   constructor(
     failure: Failure,
     message: string,
-    options: { readonly hint?: string; readonly cause?: unknown } = {},
+    options: { readonly hint?: string; readonly cause?: unknown; readonly status?: number } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.failure = failure;
     this.hint = options.hint;
+    this.status = options.status;
   }
 }
 

@@ -141,7 +141,7 @@ export function formatByteChange(change: ByteChange): string {
 }
 
 function roundAmount(amount: number): number {
-  return amount < 99.95 ? Math.round(amount * 10) / 10 : Math.round(amount);
+  return amount < 100 ? Math.round(amount * 10) / 10 : Math.round(amount);
 }
 
 /** Writes a duration for a person: `85 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */

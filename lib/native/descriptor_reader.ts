@@ -6,14 +6,24 @@ import { cString, type Libc } from "./libc.ts";
 
 /** fcntl.h and linux/stat.h, where both processors agree. */
 const AT = { EMPTY_PATH: 0x1000, NO_AUTOMOUNT: 0x800, STATX_DONT_SYNC: 0x4000 } as const;
-const STATX = { TYPE: 0x1, INO: 0x100, SIZE: 0x200 } as const;
+const STATX = { TYPE: 0x1, NLINK: 0x4, INO: 0x100, SIZE: 0x200 } as const;
 const O_RDONLY_CLOEXEC = 0o2000000;
 const S_IFMT = 0o170000;
 const S_IFCHR = 0o020000;
 const S_IFREG = 0o100000;
 
-/** `struct statx` of statx(2): u16 mode, u64 ino, u64 size, and the halves of both device numbers as u32. */
-const STATX_AT = { size: 256, mode: 28, ino: 32, length: 40, rdevMajor: 128, devMajor: 136 } as const;
+/** `struct statx` of statx(2): u32 links, u16 mode, u64 ino, u64 size, and the halves of both device numbers as u32. */
+const STATX_AT = {
+  size: 256,
+  links: 16,
+  mode: 28,
+  ino: 32,
+  length: 40,
+  rdevMajor: 128,
+  devMajor: 136,
+} as const;
+/** Links of a directory without subdirectories. */
+const OWN_LINKS = 2;
 /** `struct linux_dirent64` of getdents64(2): u16 record length; the name ends in NUL. */
 const DIRENT_AT = { recordLength: 16, name: 19 } as const;
 const ENTRIES_SIZE = 32_768;
@@ -37,6 +47,8 @@ export interface OpenFile {
 /** One process's descriptors, as far as they were recognised. */
 export interface DescriptorTable<T> {
   readonly found: readonly { readonly descriptor: number; readonly what: T }[];
+  /** How many descriptors were asked about. */
+  readonly count: number;
   /** A descriptor that is listed and whose file the kernel told nothing of. */
   readonly refused?: number;
 }
@@ -47,6 +59,8 @@ export interface DescriptorReader extends Disposable {
    * opened. A descriptor that is open all the while is not missed.
    */
   read<T>(table: string, recognise: (file: OpenFile) => T | undefined): DescriptorTable<T> | undefined;
+  /** How many threads a process has, by the links of its directory `812/task` (proc_task_getattr); 0 once it has none. */
+  countThreads(directory: string): number;
 }
 
 /** Opens a reader for the processes below `procRoot`. @throws {Error} if there is no such directory. */
@@ -120,23 +134,24 @@ export function openDescriptorReader(libc: Libc, procRoot: string): DescriptorRe
       if (isThere) next++;
     }
     // A count that was found in full and has not changed leaves none out.
-    if (count > 0 && next === count && countDescriptors(directory) === count) return { found };
+    if (count > 0 && next === count && countDescriptors(directory) === count) return { found, count };
+    let listed = 0;
     let refused: number | undefined;
     for (let filled = list(directory, entries, ENTRIES_SIZE); filled > 0;) {
       for (let at = 0; at < filled; at += entriesView.getUint16(at + DIRENT_AT.recordLength, true)) {
         if (entries[at + DIRENT_AT.name] === DOT) continue;
+        listed++;
         const descriptor = copyNumber(entries, at + DIRENT_AT.name, path);
         if (descriptor >= next && !note(descriptor)) refused ??= descriptor;
       }
       filled = list(directory, entries, ENTRIES_SIZE);
     }
-    return refused === undefined ? { found } : { found, refused };
+    return { found, count: listed, ...refused !== undefined && { refused } };
   }
 
   return {
     read(table, recognise) {
-      for (let place = 0; place < table.length; place++) path[place] = table.charCodeAt(place);
-      path[table.length] = 0;
+      writePath(path, table);
       const directory = openAt(root, path, O_RDONLY_CLOEXEC);
       if (directory < 0) return undefined;
       try {
@@ -145,8 +160,18 @@ export function openDescriptorReader(libc: Libc, procRoot: string): DescriptorRe
         close(directory);
       }
     },
+    countThreads(directory) {
+      writePath(path, directory);
+      if (statx(root, path, AT.STATX_DONT_SYNC, STATX.NLINK, facts) !== 0) return 0;
+      return Math.max(0, view.getUint32(STATX_AT.links, true) - OWN_LINKS);
+    },
     [Symbol.dispose]: () => void close(root),
   };
+}
+
+function writePath(to: Uint8Array, path: string): void {
+  for (let place = 0; place < path.length; place++) to[place] = path.charCodeAt(place);
+  to[path.length] = 0;
 }
 
 /** Writes a number in decimal, with a NUL behind it, to the start of `to`. */

@@ -72,7 +72,9 @@ function scaleOf({ slot, end, total, layers }: Chart): Scale {
 /** The top of all layers in each slot. */
 function stackOf(layers: readonly Layer[], slots: number): Float64Array {
   const stack = new Float64Array(slots);
-  for (const { track } of layers) for (let place = 0; place < slots; place++) stack[place] = at(stack, place) + at(track, place);
+  for (const { track } of layers) {
+    for (let place = 0; place < slots; place++) stack[place] = at(stack, place) + at(track, place);
+  }
   return stack;
 }
 
@@ -84,9 +86,9 @@ function areas(layers: readonly Layer[], colours: readonly string[], scale: Scal
     const up = Array.from(roof, (value, slot) => `${scale.x(slot)},${scale.y(value)}`);
     const down = Array.from(floor, (value, slot) => `${scale.x(slot)},${scale.y(value)}`).reverse();
     floor = roof;
-    return `<polygon points="${[...up, ...down].join(" ")}" fill="${colours[place]}" fill-opacity="0.75"><title>${
-      escapeHtml(label)
-    }</title></polygon>`;
+    return `<polygon points="${[...up, ...down].join(" ")}" fill="${
+      colours[place]
+    }" fill-opacity="0.75"><title>${escapeHtml(label)}</title></polygon>`;
   }).join("\n");
 }
 
@@ -128,10 +130,11 @@ function markLine({ mark, slot }: Chart, scale: Scale): string {
 }
 
 function timeLabels({ end }: Chart): string {
-  return [[PLOT.left, 0, "start"], [(PLOT.left + PLOT.right) / 2, 0.5, "middle"], [PLOT.right, 1, "end"]].map(([x, share, anchor]) =>
-    `<text x="${x}" y="${PLOT.bottom + 20}" text-anchor="${anchor}">${
-      formatDuration(milliseconds(end * Number(share)))
-    }</text>`
+  return [[PLOT.left, 0, "start"], [(PLOT.left + PLOT.right) / 2, 0.5, "middle"], [PLOT.right, 1, "end"]].map(
+    ([x, share, anchor]) =>
+      `<text x="${x}" y="${PLOT.bottom + 20}" text-anchor="${anchor}">${
+        formatDuration(milliseconds(end * Number(share)))
+      }</text>`,
   ).join("\n");
 }
 

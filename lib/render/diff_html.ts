@@ -28,7 +28,9 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid var(--li
 /** Renders the report. The series may lack a GPU that no sample had. */
 export function renderJobHtml(diff: JobDiff, series: MemorySeries): string {
   const title = `gpuctl diff: ${printable(quoteArguments(diff.command))}`;
-  const shown = diff.gpus.filter(({ uuid, verdict }) => series.gpus.has(uuid) && verdict.kind !== "unchanged");
+  const shown = diff.gpus.filter(({ uuid, verdict }) =>
+    series.gpus.has(uuid) && verdict.kind !== "unchanged"
+  );
   const charts = shown.map((gpu, place) => chartOf(gpu, place, diff, series));
   return `<!doctype html>
 <html lang="en">
@@ -42,9 +44,11 @@ export function renderJobHtml(diff: JobDiff, series: MemorySeries): string {
 </head>
 <body>
 <h1>${escapeHtml(title)}</h1>
-${diff.simulated ? `<p class="bad">Simulated server: no real GPU is behind these numbers.</p>\n` : ""}<p class="faint">${
-    escapeHtml(subtitle(diff))
-  }</p>
+${
+    diff.simulated
+      ? `<p class="bad">Simulated server: no real GPU is behind these numbers.</p>\n`
+      : ""
+  }<p class="faint">${escapeHtml(subtitle(diff))}</p>
 ${summaryTable(diff)}
 ${charts.join("\n")}
 <h2>Report</h2>
@@ -61,16 +65,24 @@ function subtitle({ takenAt, host, ranFor, end, hasTimedOut, interval, samples }
     ? `status ${end.status}`
     : `ended by ${formatSignal(end.signal)}`;
   const where = host.name.ok ? `${printable(host.name.value)}, ` : "";
-  return `${where}${takenAt}, ${formatDuration(ranFor)}, ${how}; ${samples} samples, one every ${formatDuration(interval)}`;
+  return `${where}${takenAt}, ${formatDuration(ranFor)}, ${how}; ${samples} samples, one every ${
+    formatDuration(interval)
+  }`;
 }
 
 function summaryTable({ gpus }: JobDiff): string {
   const rows = gpus.map((gpu) =>
-    `<tr><th scope="row">GPU ${gpu.index}${gpu.name.ok ? ` <span class="faint">${escapeHtml(printable(gpu.name.value))}</span>` : ""}</th>${
-      [gpu.before, gpu.peak, gpu.after, gpu.left].map((value) => `<td class="number">${escapeHtml(cellOfBytes(value))}</td>`).join("")
+    `<tr><th scope="row">GPU ${gpu.index}${
+      gpu.name.ok ? ` <span class="faint">${escapeHtml(printable(gpu.name.value))}</span>` : ""
+    }</th>${
+      [gpu.before, gpu.peak, gpu.after, gpu.left].map((value) =>
+        `<td class="number">${escapeHtml(cellOfBytes(value))}</td>`
+      ).join("")
     }<td${isBad(gpu) ? ' class="bad"' : ""}>${escapeHtml(printable(formatVerdict(gpu.verdict)))}</td></tr>`
   );
-  const heads = ["Before", "Peak", "After", "Left"].map((head) => `<th scope="col" class="number">${head}</th>`).join("");
+  const heads = ["Before", "Peak", "After", "Left"].map((head) =>
+    `<th scope="col" class="number">${head}</th>`
+  ).join("");
   return `<table>
 <caption>Memory of each GPU</caption>
 <thead><tr><th scope="col">GPU</th>${heads}<th scope="col">Verdict</th></tr></thead>
@@ -88,20 +100,28 @@ function chartOf(gpu: GpuDiff, place: number, diff: JobDiff, series: MemorySerie
   const memory = series.gpus.get(gpu.uuid);
   if (!memory) throw new Error(`Cannot draw GPU ${gpu.index}: no sample has it`);
   const names = new Map(
-    diff.processes.map((process) => [process.pid, `PID ${process.pid} ${printable(formatShortCommand(process))}`]),
+    diff.processes.map((
+      process,
+    ) => [process.pid, `PID ${process.pid} ${printable(formatShortCommand(process))}`]),
   );
   const peak = gpu.peak.ok ? `peak ${formatBytes(gpu.peak.value)}, ` : "";
   const chart: Chart = {
     id: `gpu-${place}`,
     title: `Memory of GPU ${gpu.index} over time`,
-    description: `${peak}${printable(formatVerdict(gpu.verdict))}. The job ended after ${formatDuration(diff.ranFor)}.`,
+    description: `${peak}${printable(formatVerdict(gpu.verdict))}. The job ended after ${
+      formatDuration(diff.ranFor)
+    }.`,
     slot: series.slot,
     end: series.lastAt,
     mark: { at: diff.ranFor, label: "the job ended" },
     total: memory.total,
     layers: [
       { label: "other people's processes", track: memory.others, isOthers: true },
-      ...[...memory.processes].map(([pid, track]) => ({ label: names.get(pid) ?? `PID ${pid}`, track, isOthers: false })),
+      ...[...memory.processes].map(([pid, track]) => ({
+        label: names.get(pid) ?? `PID ${pid}`,
+        track,
+        isOthers: false,
+      })),
       { label: "more processes of the job", track: memory.rest, isOthers: false },
     ],
   };

@@ -8,10 +8,10 @@ export function widthOf(text: string): number {
 
 /** Cuts to at most `width` columns, the last of which is an ellipsis if anything was cut. */
 export function fit(text: string, width: number): string {
-  // No character is wider than two columns, so what lies beyond cannot matter; arguments may be megabytes long.
-  const near = text.slice(0, 4 * Math.max(1, width) + 1);
-  if (near.length === text.length && widthOf(text) <= width) return text;
   if (width < 1) return "";
+  // Arguments may be megabytes long, and what lies this far behind the cut does not matter.
+  const near = text.slice(0, 4 * width);
+  if (near.length === text.length && widthOf(text) <= width) return text;
   const characters = Array.from(near).slice(0, width - 1);
   while (widthOf(characters.join("")) > width - 1) characters.pop();
   return `${characters.join("")}…`;

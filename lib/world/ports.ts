@@ -165,8 +165,8 @@ export interface World {
   observe(source: LiveSource, options: LookOptions): Promise<Observation>;
   openSampler(source: LiveSource): Sampler;
   readonly locks: Locks;
-  /** The record at this path, or at the place that this user's records have. */
-  openAuditLog(path: string | undefined): AuditLog;
+  /** The record at this path, or at the place that acts on this source are recorded in. */
+  openAuditLog(path: string | undefined, source: LiveSource): AuditLog;
   readonly details: ProcessDetails;
   readonly outputs: OutputFiles;
   /** Opens what starts commands; dispose of it once everything that they left has been looked at. */
@@ -178,8 +178,12 @@ export interface World {
 
 /** Keeps two runs apart. The system gives a lock back when its holder ends, however it ends. */
 export interface Locks {
-  /** Takes a lock of this name for this user's machine; `undefined` while another process has it. */
-  acquire(name: string): Disposable | undefined;
+  /**
+   * Takes the lock of an act on a source; `undefined` while another process has it.
+   *
+   * @throws {GpuctlError} if there is no safe place for it
+   */
+  acquire(name: string, source: LiveSource): Disposable | undefined;
 }
 
 /** A record of everything that was ended or reset. */

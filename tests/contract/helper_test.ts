@@ -16,17 +16,17 @@ import { until } from "../support/until.ts";
 const PATIENCE = 20_000;
 
 let stub: Stub;
-before(() => {
-  stub = buildStub();
-  process.env[SCENARIO_VARIABLE] = stub.scenario;
-});
-after(() => {
-  delete process.env[SCENARIO_VARIABLE];
-  stub[Symbol.dispose]();
-});
+before(() => stub = buildStub());
+after(() => stub[Symbol.dispose]());
 
+/** Options whose helper reads the stand-in. Bun hands its children the environment that it was itself started with. */
 function nvmlOptions() {
-  return helperOptions({ request: { source: "nvml", library: stub.library } });
+  const command = [
+    "/usr/bin/env",
+    `${SCENARIO_VARIABLE}=${stub.scenario}`,
+    ...supportCommand("helper_program.ts"),
+  ];
+  return helperOptions({ command, request: { source: "nvml", library: stub.library } });
 }
 
 /** Options whose helper is a shell script instead. */
@@ -195,10 +195,7 @@ test("serveHelper() ends with the program that started it, also in the middle of
     "the helper to have its name",
     () => readFileSync(`/proc/${pid}/comm`, "utf8") === "gpuctl-helper\n",
   );
-  await until(
-    "the helper to hang in the driver",
-    () => readFileSync(`/proc/${pid}/wchan`, "utf8").includes("pause"),
-  );
+  await until("the helper to hang in the driver", () => existsSync(`${stub.scenario}.hanging`));
   parent.send("SIGKILL");
   await until("the helper to be gone", () => !isRunning(pid));
 });

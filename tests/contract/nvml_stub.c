@@ -21,6 +21,7 @@ typedef u64 handle;
 static int gate(const struct rule *rules, unsigned count, const char *call) {
   for (unsigned i = 0; i < count; i++)
     if (!strcmp(rules[i].call, call)) {
+      if (rules[i].hangs) mark_hanging();
       while (rules[i].hangs) pause();
       return rules[i].status;
     }

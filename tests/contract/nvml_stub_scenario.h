@@ -118,8 +118,18 @@ static void read_line(char *line) {
 /* Set by a test that has loaded the library into itself. */
 static char chosen[512];
 
+static const char *scenario_path(void) { return *chosen ? chosen : getenv("GPUCTL_NVML_STUB"); }
+
+/* Tells the test that a call has begun never to return. */
+static void mark_hanging(void) {
+  char path[600];
+  snprintf(path, sizeof path, "%s.hanging", scenario_path());
+  FILE *file = fopen(path, "w");
+  if (file) fclose(file);
+}
+
 static int read_scenario(void) {
-  const char *path = *chosen ? chosen : getenv("GPUCTL_NVML_STUB");
+  const char *path = scenario_path();
   FILE *file = path ? fopen(path, "r") : NULL;
   if (!file) return 0;
   char line[512];

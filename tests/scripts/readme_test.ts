@@ -81,6 +81,10 @@ test("findMistakes() reads only what is typed in a block with prompts", () => {
   ]);
 });
 
+test("findMistakes() leaves blocks alone that are not marked sh", () => {
+  assert.deepEqual(mistakesIn("gpuctl sim init a", "```text\ngpuctl is a word here\n```"), []);
+});
+
 test("findMistakes() says which part is missing", () => {
   assert.deepEqual(findMistakes("# gpuctl\n", TRUTH), [
     "README.md has no example: expected a fenced sh block with a line that starts with gpuctl",

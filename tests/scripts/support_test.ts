@@ -1,6 +1,7 @@
 /** The tests' own tools: a victim that outlives its test, or a wait that never ends, would spoil every other test. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import process from "node:process";
 import { test } from "node:test";
 import { pid } from "../../lib/core/ids.ts";
 import type { ProcessIdentity } from "../../lib/model/process.ts";
@@ -11,16 +12,17 @@ import { until } from "../support/until.ts";
 import { findIdentity, isRunning, startVictim, STUBBORN } from "../support/victim.ts";
 
 test("runProgram() gives status and both streams, in a scrubbed environment", async () => {
-  const ended = await runProgram([
-    "/bin/sh",
-    "-c",
-    'cat; echo "$TZ $LC_ALL $GIVEN ${USER-none}"; echo bad >&2; exit 7',
-  ], {
-    input: "typed\n",
-    env: { GIVEN: "given" },
-  });
+  process.env["OF_THE_TESTER"] = "leaked";
+  const script = 'cat; echo "$TZ $LC_ALL $GIVEN ${OF_THE_TESTER-scrubbed}"; echo bad >&2; exit 7';
+  const ended = await runProgram(["/bin/sh", "-c", script], { input: "typed\n", env: { GIVEN: "given" } });
+  delete process.env["OF_THE_TESTER"];
 
-  assert.deepEqual(ended, { status: 7, signal: null, stdout: "typed\nUTC C given none\n", stderr: "bad\n" });
+  assert.deepEqual(ended, {
+    status: 7,
+    signal: null,
+    stdout: "typed\nUTC C given scrubbed\n",
+    stderr: "bad\n",
+  });
 });
 
 test("runProgram() ends what does not end by itself", async () => {

@@ -1,6 +1,6 @@
 /** Builds the stand-in for libnvidia-ml.so.1 (tests/contract/nvml_stub.c) and writes the scenarios it answers from. */
 import { execFileSync } from "node:child_process";
-import { renameSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openLibrary } from "../../lib/native/dlopen.ts";
@@ -15,7 +15,7 @@ const NO_INSTANCE = 0xffff_ffff;
 /** The stub in a folder of its own, under the driver's file name. */
 export interface Stub extends Disposable {
   readonly library: string;
-  /** Where this stub's scenario is to be written. */
+  /** Where this stub's scenario is to be written. Beside it, `.hanging` appears when a call begins never to return. */
   readonly scenario: string;
 }
 
@@ -117,6 +117,7 @@ export function buildStub({ without = [] }: { readonly without?: readonly string
 
 /** Writes what the stub answers from. One that is loaded already sees it at the next look. */
 export function writeScenario(stub: Stub, scenario: Scenario): void {
+  rmSync(`${stub.scenario}.hanging`, { force: true });
   writeFileSync(`${stub.scenario}.new`, encodeScenario(scenario));
   renameSync(`${stub.scenario}.new`, stub.scenario);
 }

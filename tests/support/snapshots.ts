@@ -210,26 +210,3 @@ export const anySnapshot: fc.Arbitrary<Snapshot> = fc.record({
     },
   ),
 }, EVERY_KEY);
-
-/** A snapshot whose holders and ghosts are on GPUs that it has, each UUID once: what a machine can give. */
-export const anyMachine: fc.Arbitrary<Snapshot> = fc.tuple(
-  anySnapshot,
-  fc.integer({ min: 1, max: 3 }),
-  fc.nat(),
-)
-  .map(([snapshot, count, turn]) => {
-    const uuids = Array.from({ length: count }, (_, place) => gpuUuid(`GPU-0000000${place}`));
-    const pick = (place: number) => uuids[(place + turn) % count] ?? gpuUuid("GPU-00000000");
-    return {
-      ...snapshot,
-      gpus: snapshot.gpus.slice(0, count).map((account, place) => ({
-        ...account,
-        gpu: { ...account.gpu, index: gpuIndex(place), uuid: gpuUuid(`GPU-0000000${place}`) },
-      })),
-      holders: snapshot.holders.map((holder) => ({
-        ...holder,
-        devices: holder.devices.map((device, place) => ({ ...device, gpu: pick(place) })),
-      })),
-      ghosts: snapshot.ghosts.map((ghost, place) => ({ ...ghost, gpu: pick(place) })),
-    };
-  });

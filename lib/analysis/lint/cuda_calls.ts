@@ -122,9 +122,19 @@ const WHEN_CUDA: ReadonlySet<string> = new Set([
 /** Methods of tensors, modules and arrays. `backward` and the like start CUDA even for tensors on the CPU. */
 const METHODS: ReadonlySet<string> = new Set(["cuda", "pin_memory", "backward"]);
 
-/** What is imported decides what a method of an unknown object can be. */
-export interface Loaded {
-  has(framework: string): boolean;
+/** Frameworks that come without PyTorch. With any other one, an object of which nothing is known may be a tensor. */
+const WITHOUT_TORCH: ReadonlySet<string> = new Set(words(`
+  tensorflow tensorflow_addons tensorflow_datasets tensorflow_hub tensorflow_probability keras tf_keras jax jaxlib
+  flax optax haiku equinox numpyro chex diffrax orbax brax cupy cupyx chainer numba pycuda skcuda tensorrt cuda
+  onnxruntime mindspore oneflow cudf cuml cugraph cuspatial dask_cudf rmm mxnet paddle theano xgboost faiss cucim
+  nvidia warp taichi ctranslate2 llama_cpp
+`));
+
+/** The frameworks that are loaded when a call is made: they decide what a method of an unknown object can be. */
+export type Loaded = Pick<ReadonlyMap<string, unknown>, "has" | "keys">;
+
+function hasTorch(loaded: Loaded): boolean {
+  return [...loaded.keys()].some((name) => !WITHOUT_TORCH.has(name));
 }
 
 /** Whether this call starts CUDA. */
@@ -170,7 +180,7 @@ function findNamed(name: string, call: Call): CudaStart | undefined {
 /** `device="cuda"` among the arguments. A call into torch puts something there; any other may only keep the word. */
 function findByDevice(name: string | undefined, call: Call, loaded: Loaded): CudaStart | undefined {
   const device = call.keywords.find(({ key }) => key === "device")?.value;
-  if (device === undefined || !isCudaDevice(device) || !loaded.has("torch")) return undefined;
+  if (device === undefined || !isCudaDevice(device) || !hasTorch(loaded)) return undefined;
   if (call.method === "to") return certain('.to(device="cuda")');
   if (name?.startsWith("torch.") === true) return certain(`${name}(device="cuda")`);
   return possible(`${name ?? call.method ?? "a call"}(device="cuda")`);
@@ -180,7 +190,7 @@ function findMethod({ method, positional, receiver }: Call, loaded: Loaded): Cud
   if (method === "use" && loaded.has("cupy") && receiver.kind === "unknown") {
     return possible("cupy.cuda.Device.use()");
   }
-  if (method === undefined || !loaded.has("torch") || receiver.kind === "instance") return undefined;
+  if (method === undefined || !hasTorch(loaded) || receiver.kind === "instance") return undefined;
   if (METHODS.has(method)) return certain(`.${method}()`);
   if (method !== "to") return undefined;
   const [target] = positional;

@@ -73,7 +73,7 @@ class TableReader {
     const cells = cellsOf(text);
     if (isBanner(text)) this.#readBanner(text);
     else if (startsGpu(cells)) this.#startGpu(cells, line);
-    else if (this.#gpu && cells.length === 3 && !cells.some((cell) => HEADER_CELL.test(cell))) {
+    else if (this.#gpu && cells.length === 3 && continuesGpu(cells)) {
       this.#continueGpu(this.#gpu, cells);
     } else if (cells.length >= 2 && /^\d+\s+\d+\s+\d+\s+\d+$/.test(cells[0] ?? "")) this.#addMig(cells, line);
     else this.#readPanelRow(text, line, cells);
@@ -139,7 +139,7 @@ class TableReader {
       if (mode.length > 0) fields.set("compute_mode", mode.join(" "));
       return;
     }
-    if (middle !== "" || right === "") return;
+    if (middle !== "") return;
     // With a star it is the mode after the next reset, and the present one is the other.
     const isPending = right.endsWith("*");
     const mode = isPending ? right.slice(0, -1) : right;
@@ -224,4 +224,10 @@ function startsGpu([left = "", middle = "", right]: readonly string[]): boolean 
   if (right === undefined || second === undefined || !/^\d{1,5}$/.test(index)) return false;
   const [address = ""] = wordsOf(middle);
   return findBusId(address) !== undefined;
+}
+
+/** Whether cells are a later row of a GPU: one that begins with the fan, or the one that has only the MIG mode. */
+function continuesGpu([left = "", middle, right = ""]: readonly string[]): boolean {
+  if (left === "") return middle === "" && right !== "" && !HEADER_CELL.test(right);
+  return /^(?:\d{1,3}%|N\/A|ERR!)/.test(left);
 }

@@ -59,8 +59,8 @@ type Tail = Pick<ProcessCells, "name" | "memory">;
 
 function byColumns(row: string, rest: string, columns: ProcessColumns | undefined): Tail | undefined {
   if (columns === undefined || row.length !== columns.length) return undefined;
-  // A row whose pid or type pushes the name out of its column is read by its words.
-  if (row.length - 1 - rest.length > columns.name || row[columns.memory - 1] !== " ") return undefined;
+  // A row whose name does not begin in its column, pushed by a long pid, is read by its words.
+  if (row.length - 1 - rest.length !== columns.name || row[columns.memory - 1] !== " ") return undefined;
   const memory = row.slice(columns.memory, -1).trim();
   return { name: row.slice(columns.name, columns.memory).trim(), memory: memory === "" ? undefined : memory };
 }

@@ -74,8 +74,8 @@ function joinFolded(
 ): { row: TableRow; next: number } {
   const first = (lines[line] ?? "").trim();
   const indent = (lines[line] ?? "").search(/\S/);
-  // A row that the terminal did not have to break, such as the short banner of old drivers.
-  if (first.length < width && isClosed(first) && !isRest(lines[line + 1])) {
+  // The banner of drivers up to 352 is shorter than the rest and need not have been broken. A ruler follows it.
+  if (first.length < width && isClosed(first) && /^\s*[|+][-=]/.test(lines[line + 1] ?? "")) {
     return { row: { text: first, line, isWhole: true }, next: line + 1 };
   }
   let text = "";
@@ -103,25 +103,34 @@ function joinSoft(
 ): { row: TableRow; next: number } {
   const first = (lines[line] ?? "").trim();
   if (isRuler(first)) return { row: { text: first, line, isWhole: true }, next: line + 1 };
+  const ruler = before.findLast((row) => isRuler(row.text));
+  const bars = ruler === undefined ? 0 : countBars(ruler.text);
   let text = first;
   let next = line + 1;
-  // After a closed row only a line that ends in a bar can be its rest; other lines are text below the table.
-  while (next <= line + 3 && (isClosed(text) ? isRest(lines[next]) : isPiece(lines[next]))) {
+  while (next <= line + 3 && continues(text, lines[next], bars)) {
     text += ` ${(lines[next] ?? "").trim()}`;
     next++;
   }
   if (next === line + 1 || !isClosed(text)) {
     return { row: { text: first, line, isWhole: isClosed(first) }, next: line + 1 };
   }
-  return { row: { text, line, isWhole: before.some((row) => isRuler(row.text)) }, next };
+  return { row: { text, line, isWhole: ruler !== undefined }, next };
+}
+
+/** Whether a line is the rest of a row. One that begins with a bar is, if the row then has as many bars as the ruler. */
+function continues(text: string, line: string | undefined, bars: number): boolean {
+  if (line === undefined) return false;
+  if (isClosed(text)) return isPiece(line) && line.trimEnd().endsWith("|");
+  return isPiece(line) || (isRowStart(line) && bars > 2 && countBars(text) + countBars(line) === bars);
+}
+
+function countBars(text: string): number {
+  return text.split(/[|+]/).length - 1;
 }
 
 function isPiece(line: string | undefined): boolean {
-  return line !== undefined && line.length <= LONGEST_ROW && line.trim() !== "" && !isRowStart(line);
-}
-
-function isRest(line: string | undefined): boolean {
-  return isPiece(line) && line?.trimEnd().endsWith("|") === true;
+  if (line === undefined || line.length > LONGEST_ROW || line.trim() === "") return false;
+  return !isRowStart(line) || line.trim() === "|";
 }
 
 function isClosed(text: string): boolean {

@@ -71,6 +71,7 @@ test("splitArguments() reads every way of quoting as a shell does", () => {
       `\\ `,
       `""''`,
       `a\\\nb \\\n c`,
+      `"a\\\nb"`,
     ]
   ) {
     const script = `set -- ${line}\nprintf '%s\\0' "$@"`;

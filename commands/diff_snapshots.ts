@@ -1,0 +1,90 @@
+/** The half of `gpuctl diff` that compares two snapshots. Loaded when two are named. */
+import { endingOfSnapshots } from "../lib/analysis/diff_status.ts";
+import { diffSnapshots, type NamedSnapshot } from "../lib/analysis/diff_snapshots.ts";
+import { type Ending, GpuctlError } from "../lib/core/errors.ts";
+import type { SnapshotDiff } from "../lib/model/diff.ts";
+import type { Snapshot } from "../lib/model/snapshot.ts";
+import type { World } from "../lib/world/ports.ts";
+import type { DiffJobOptions } from "./diff_job.ts";
+import { chooseGpus } from "./options.ts";
+
+const NOW = "-";
+/** What means nothing without a command. */
+const FOR_A_COMMAND = ["pin", "timeout", "killLeftovers", "record", "report"] as const;
+
+/**
+ * Compares two snapshots, reports, and gives the ending.
+ *
+ * @throws {GpuctlError} if one cannot be read, or if an option is for a command
+ */
+export async function diffSnapshotsCommand(
+  { before, after }: { readonly before: string; readonly after: string },
+  options: DiffJobOptions,
+  world: World,
+): Promise<Ending> {
+  refuseJobOptions(options);
+  if (before === NOW && after === NOW) {
+    throw new GpuctlError("usage", "Cannot compare the machine now with itself", {
+      hint: "save a snapshot first: gpuctl snapshot --json -o before.json",
+    });
+  }
+  // In this order, so that "now" is not older than the file it is compared with had to be read.
+  const first = await readSnapshot(before, options, world);
+  const second = await readSnapshot(after, options, world);
+  const [left, right] = narrow(first, second, options);
+  const diff = diffSnapshots(left, right, options.tolerance);
+  const text = await render(diff, options.json ?? false, world);
+  if (options.output === undefined) world.terminal.out(text);
+  else world.files.writeWhole(options.output, text);
+  return endingOfSnapshots(diff);
+}
+
+async function readSnapshot(name: string, options: DiffJobOptions, world: World): Promise<NamedSnapshot> {
+  const look = { deadline: options.deadline, withUtilization: false };
+  const source = name === NOW ? options.source : { kind: "file", path: name } as const;
+  return { name: name === NOW ? "now" : name, snapshot: await world.look(source, look) };
+}
+
+function narrow(
+  first: NamedSnapshot,
+  second: NamedSnapshot,
+  { gpu: selectors }: DiffJobOptions,
+): [NamedSnapshot, NamedSnapshot] {
+  if (selectors === undefined) return [first, second];
+  const chosen = new Set(
+    chooseGpus(second.snapshot.gpus.map(({ gpu }) => gpu), selectors).map(({ uuid }) => uuid),
+  );
+  const only = ({ name, snapshot }: NamedSnapshot): NamedSnapshot => ({
+    name,
+    snapshot: {
+      ...snapshot,
+      gpus: snapshot.gpus.filter(({ gpu }) => chosen.has(gpu.uuid)),
+    } satisfies Snapshot,
+  });
+  return [only(first), only(second)];
+}
+
+function refuseJobOptions(options: DiffJobOptions): void {
+  const given = FOR_A_COMMAND.find((name) => options[name] !== undefined);
+  if (given === undefined) return;
+  const flag = given.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new GpuctlError("usage", `Cannot use --${flag} with two snapshots: it is for a command`, {
+    hint: "a command stands after --",
+  });
+}
+
+async function render(diff: SnapshotDiff, asJson: boolean, { terminal }: World): Promise<string> {
+  if (asJson) {
+    const [{ encodeSnapshotDiff }, { renderJson }] = await Promise.all([
+      import("../lib/model/diff_json.ts"),
+      import("../lib/render/json.ts"),
+    ]);
+    return renderJson(encodeSnapshotDiff(diff));
+  }
+  const [{ renderSnapshotDiff }, { COLOUR, PLAIN }] = await Promise.all([
+    import("../lib/render/diff_text.ts"),
+    import("../lib/render/colour.ts"),
+  ]);
+  const { screen } = terminal;
+  return renderSnapshotDiff(diff, { width: screen?.columns, paint: screen?.hasColour ? COLOUR : PLAIN });
+}

@@ -1,0 +1,159 @@
+/** Who has a device node of the driver open: a look at every descriptor of every process. */
+import { readdirSync, readlinkSync } from "node:fs";
+import { errnoOf } from "../core/errors.ts";
+import { isPid, type Pid } from "../core/ids.ts";
+import { absent } from "../core/reading.ts";
+import type { Milliseconds } from "../core/units.ts";
+import type { DeviceNode, ScanCoverage } from "../model/observation.ts";
+import type { DescriptorReader, DescriptorTable, OpenFile } from "../native/descriptor_reader.ts";
+import type { Clock } from "../world/ports.ts";
+import { type DeviceRecogniser, makeDevice, nodeKey } from "./devices.ts";
+import { isGone } from "./files.ts";
+import { findStat } from "./stat.ts";
+
+/** One node and the numbers of the descriptors that lead to it. */
+export interface HeldNode {
+  readonly node: DeviceNode;
+  readonly descriptors: readonly number[];
+}
+
+/** What one process has open of the driver. */
+export interface HeldNodes {
+  /** The thread whose table was read: the process's own id, unless its main thread has ended. */
+  readonly task: number;
+  readonly nodes: readonly HeldNode[];
+}
+
+/** A character device's file as a process has it open: in a container it is another file than the host's. */
+export interface OpenNodeFile {
+  readonly device: number;
+  readonly inode: number | bigint;
+  readonly node: DeviceNode;
+}
+
+export interface DescriptorScan {
+  /** Only processes that have a node open. */
+  readonly held: ReadonlyMap<Pid, HeldNodes>;
+  readonly files: readonly OpenNodeFile[];
+  readonly coverage: ScanCoverage;
+}
+
+export interface DescriptorScanOptions {
+  readonly reader: DescriptorReader;
+  readonly recogniser: DeviceRecogniser;
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly deadline: Milliseconds;
+  /** Where the reader's /proc is mounted. */
+  readonly procRoot: string;
+}
+
+/** Looks at the descriptors of all processes, until the deadline. Takes one system call a descriptor. */
+export function scanDescriptors(options: DescriptorScanOptions): DescriptorScan {
+  const { clock, deadline, procRoot } = options;
+  const files = new Map<string, OpenNodeFile>();
+  const held = new Map<Pid, HeldNodes>();
+  const pids = readdirSync(procRoot).map(Number).filter(isPid);
+  let processes = 0;
+  let unreadable = 0;
+  let cutShort: ScanCoverage["cutShort"];
+  for (const [place, pid] of pids.entries()) {
+    if (clock.monotonic() > deadline) {
+      cutShort = absent("timed-out", `${place} of ${pids.length} processes were looked at`);
+      break;
+    }
+    const found = readHeldNodes(pid, options, files);
+    if (found === "gone") continue;
+    processes++;
+    if (found === "unreadable") unreadable++;
+    else if (found.nodes.length > 0) held.set(pid, found);
+  }
+  const coverage = { processes, unreadable, ...cutShort && { cutShort } };
+  return { held, files: [...files.values()], coverage };
+}
+
+/** Reads what one process has open; its main thread's table stands for all threads unless it is empty. */
+function readHeldNodes(
+  pid: Pid,
+  { reader, recogniser, procRoot }: DescriptorScanOptions,
+  files: Map<string, OpenNodeFile>,
+): HeldNodes | "gone" | "unreadable" {
+  const recognise = (file: OpenFile) => recogniseFile(file, recogniser, files);
+  const read = (directory: string) => reader.read(`${directory}/fd`, recognise);
+  const table = read(String(pid));
+  if (table === undefined || table.refused !== undefined) {
+    const failure = explainFailure(pid, table?.refused, procRoot);
+    if (failure !== undefined) return failure;
+  }
+  if (table && table.count > 0) return { task: pid, nodes: groupByNode(table) };
+  // A main thread that has ended has no table while the others live on with everything (proc_pid_task(5)).
+  if (reader.countThreads(`${pid}/task`) < 2) return { task: pid, nodes: [] };
+  for (const task of tasksOf(`${procRoot}/${pid}`)) {
+    const table = read(`${pid}/task/${task}`);
+    if (table?.refused !== undefined) return "unreadable";
+    if (table && table.count > 0) return { task, nodes: groupByNode(table) };
+  }
+  return { task: pid, nodes: [] };
+}
+
+function recogniseFile(
+  file: OpenFile,
+  recogniser: DeviceRecogniser,
+  files: Map<string, OpenNodeFile>,
+): DeviceNode | undefined {
+  if (file.kind === "other") return undefined;
+  const device = makeDevice(file.deviceMajor, file.deviceMinor);
+  if (file.kind === "regular") return recogniser.ofFile(device, file.inode);
+  const node = recogniser.ofDevice(file.nodeMajor, file.nodeMinor);
+  if (node) files.set(`${device}:${file.inode}`, { device, inode: file.inode, node });
+  return node;
+}
+
+/**
+ * Looks again at what the fast reader could not read, this time for the reason. `undefined` where nothing is kept from
+ * us: a kernel thread or a zombie has nothing, and a file whose file system does not answer is no node.
+ */
+function explainFailure(
+  pid: Pid,
+  descriptor: number | undefined,
+  procRoot: string,
+): "gone" | "unreadable" | undefined {
+  const directory = `${procRoot}/${pid}`;
+  try {
+    if (descriptor === undefined) readdirSync(`${directory}/fd`);
+    else readlinkSync(`${directory}/fd/${descriptor}`);
+    return undefined;
+  } catch (error) {
+    if (isGone(error)) return descriptor === undefined ? "gone" : undefined;
+    return holdsNothing(directory) ? undefined : "unreadable";
+  }
+}
+
+function holdsNothing(directory: string): boolean {
+  try {
+    const stat = findStat(directory);
+    return stat === undefined || stat.isKernelThread || (stat.state === "Z" && stat.threads <= 1);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return false; // Not even this may be read (hidepid), so nothing is known of it.
+  }
+}
+
+function groupByNode({ found }: DescriptorTable<DeviceNode>): HeldNode[] {
+  const groups = new Map<string, { node: DeviceNode; descriptors: number[] }>();
+  for (const { descriptor, what: node } of found) {
+    const key = nodeKey(node);
+    const group = groups.get(key) ?? { node, descriptors: [] };
+    group.descriptors.push(descriptor);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+function tasksOf(directory: string): number[] {
+  try {
+    return readdirSync(`${directory}/task`).map(Number);
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,51 @@
+/** Where this program keeps what outlives a run: locks and records. */
+import { lstatSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { GpuctlError, messageOf } from "../core/errors.ts";
+import type { LiveSource } from "../model/source_choice.ts";
+
+/** Who runs the program. */
+export interface User {
+  readonly uid: number;
+  /** XDG_RUNTIME_DIR and XDG_STATE_HOME, HOME: of this user's environment. */
+  readonly runtimeDirectory: string | undefined;
+  readonly stateDirectory: string | undefined;
+}
+
+const PRIVATE = 0o700;
+
+/** The lock file of an act on a source. A simulated server has its own. */
+export function lockPath(name: string, source: LiveSource, { uid, runtimeDirectory }: User): string {
+  if (source.kind === "sim") return `${source.directory}/${name}.lock`;
+  if (uid === 0) return `/run/gpuctl/${name}.lock`;
+  return `${
+    runtimeDirectory?.startsWith("/") ? `${runtimeDirectory}/gpuctl` : `/tmp/gpuctl-${uid}`
+  }/${name}.lock`;
+}
+
+/** Where acts on a source are recorded unless told. */
+export function auditPath(source: LiveSource, { uid, stateDirectory }: User): string {
+  if (source.kind === "sim") return `${source.directory}/audit.jsonl`;
+  return uid === 0 || stateDirectory === undefined
+    ? "/var/log/gpuctl/audit.jsonl"
+    : `${stateDirectory}/gpuctl/audit.jsonl`;
+}
+
+/**
+ * Makes the folder of a file, for this user alone, and refuses one that somebody else could have put there.
+ *
+ * @throws {GpuctlError} if it cannot be made or is not this user's
+ */
+export function makePrivateFolder(path: string, { uid }: User): void {
+  const folder = dirname(path);
+  try {
+    mkdirSync(folder, { recursive: true, mode: PRIVATE });
+    const found = lstatSync(folder);
+    if (found.isDirectory() && (found.uid === uid || found.uid === 0)) return;
+  } catch (error) {
+    throw new GpuctlError("refused", `Cannot use the folder ${folder}: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+  throw new GpuctlError("refused", `Cannot use the folder ${folder}: it belongs to somebody else`);
+}
