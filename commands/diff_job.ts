@@ -78,7 +78,7 @@ function jobOptions(
   return {
     ...{ command, source, interval, settle, tolerance, timeout, grace },
     look: { deadline: options.deadline, withUtilization: false },
-    audit: options.killLeftovers ? world.openAuditLog(options.auditLog) : undefined,
+    audit: options.killLeftovers ? world.openAuditLog(options.auditLog, source) : undefined,
     onSample: recording.add,
     prepare: (before) => prepare(before, options),
   };

@@ -68,9 +68,9 @@ async function render(
 ): Promise<string> {
   switch (format) {
     case "json":
-      return (await import("../lib/render/json.ts")).renderJson(snapshot);
+      return (await import("../lib/render/snapshot_json.ts")).renderSnapshotJson(snapshot);
     case "csv":
-      return (await import("../lib/render/csv.ts")).renderCsv(snapshot);
+      return (await import("../lib/render/snapshot_csv.ts")).renderSnapshotCsv(snapshot);
     case "table": {
       const { renderSnapshotTable } = await import("../lib/render/snapshot_table.ts");
       return renderSnapshotTable(snapshot, toTerminal ? terminal.screen : undefined);

@@ -1,9 +1,9 @@
 /** What one GPU's memory comes to, and what explains the part that no context explains. */
 import { absent, known, type Reading } from "../core/reading.ts";
 import { type Bytes, bytes } from "../core/units.ts";
-import { type Gpu } from "../model/gpu.ts";
+import type { Gpu } from "../model/gpu.ts";
 import type { GpuAccount } from "../model/snapshot.ts";
-import { type Facts } from "./facts.ts";
+import type { Facts } from "./facts.ts";
 
 const MIB = 1024 ** 2;
 /** What a process that sees a GPU without using it costs there: about 3 MiB (H200, driver 580.159.04). */

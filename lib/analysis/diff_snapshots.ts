@@ -15,11 +15,11 @@ import {
 import type { Gpu } from "../model/gpu.ts";
 import type { Snapshot } from "../model/snapshot.ts";
 import { type AccountChange, accountChange } from "./diff_account.ts";
-import { describeComparison, isSameProcess } from "./diff_comparison.ts";
+import { changesOn, handoversOn, type Pair } from "./diff_changes.ts";
+import { describeComparison } from "./diff_comparison.ts";
 import { whyNotTrusted } from "./diff_gpu.ts";
 import { collectLeftovers, keepersOf, newcomersOn, VISIBILITY_BYTES } from "./diff_keepers.ts";
 import { describeHandover } from "./diff_leftovers.ts";
-import { findHandovers, type Rows, rowsOf } from "./diff_rows.ts";
 
 /** One of two snapshots, under the name that the person gave it. */
 export interface NamedSnapshot {
@@ -44,12 +44,6 @@ export function diffSnapshots(before: NamedSnapshot, after: NamedSnapshot, toler
     notes: describeComparison(pair.before, pair.after),
     problems: [...pair.before.problems, ...pair.after.problems],
   };
-}
-
-interface Pair {
-  readonly before: Snapshot;
-  readonly after: Snapshot;
-  readonly tolerance: Bytes;
 }
 
 interface ComparedGpu {
@@ -107,68 +101,6 @@ function halfSeen(shown: Gpu, before: Gpu | undefined, after: Gpu | undefined): 
   };
 }
 
-function changesOn(before: Gpu, after: Gpu, pair: Pair): ContextChange[] {
-  const [was, is] = [rowsOf(before), rowsOf(after)];
-  // What a list that is not whole leaves out is neither gone nor new.
-  const [wasWhole, isWhole] = [before, after].map(({ processList }) => processList.state === "known");
-  const kept = new Set(
-    [...was.keys()].filter((pid) => is.has(pid) && isSameProcess(pid, pair.before, pair.after)),
-  );
-  const gone = [...was].filter(([pid]) => isWhole && !kept.has(pid))
-    .map(([pid, used]) =>
-      contextChange("gone", pid, { gpu: before, snapshot: pair.before, was: used, is: GONE })
-    );
-  const here = [...is].flatMap(([pid, used]): ContextChange[] => {
-    const place = { gpu: after, snapshot: pair.after, is: used };
-    const earlier = kept.has(pid) ? was.get(pid) : undefined;
-    if (!earlier) return wasWhole ? [contextChange("new", pid, { ...place, was: GONE })] : [];
-    if (!earlier.ok || !used.ok || Math.abs(used.value - earlier.value) <= pair.tolerance) return [];
-    return [contextChange(used.value > earlier.value ? "grown" : "shrunk", pid, { ...place, was: earlier })];
-  });
-  return [...gone, ...here];
-}
-
-/** A context that is not listed holds nothing. */
-const GONE = known(bytes(0));
-
-function contextChange(
-  kind: ContextChange["kind"],
-  pid: Pid,
-  { gpu, snapshot, was, is }: {
-    readonly gpu: Gpu;
-    readonly snapshot: Snapshot;
-    readonly was: Reading<Bytes>;
-    readonly is: Reading<Bytes>;
-  },
-): ContextChange {
-  const holder = snapshot.holders.find((holder) => holder.pid === pid);
-  const dead = absent("exited", "it was dead already when the snapshot was taken");
-  return {
-    kind,
-    gpu: gpu.uuid,
-    pid,
-    startTicks: holder?.startTicks ?? dead,
-    argv: holder?.argv ?? dead,
-    name: holder?.name ?? "",
-    before: was,
-    after: is,
-  };
-}
-
-function handoversOn(
-  before: Gpu,
-  after: Gpu,
-  changes: readonly ContextChange[],
-  tolerance: Bytes,
-): Handover[] {
-  const changed = (kind: ContextChange["kind"]) => changes.filter((change) => change.kind === kind);
-  const gone: Rows = new Map(changed("gone").map(({ pid, before }) => [pid, before]));
-  const grown: Rows = new Map(changed("grown").map(({ pid, after }) => [pid, after]));
-  // A pid that another process has by now is in both lists, and its old owner is gone all the same.
-  return findHandovers(gone, { before: rowsOf(before), after: grown }, tolerance)
-    .filter(({ to }) => rowsOf(after).has(to));
-}
-
 interface Frame {
   readonly before: Gpu;
   readonly after: Gpu;
@@ -216,7 +148,8 @@ function judgeSame({ before, after, changes, account, pair }: Frame): GpuVerdict
   if (doubt) return { kind: "unknown", reason: doubt };
   if (!account.total.ok) return { kind: "unknown", reason: account.total };
   if (!account.left.ok) return { kind: "unknown", reason: account.left };
-  const isLess = changes.length > 0 || account.total.value < -pair.tolerance;
+  const isLess = changes.some(({ kind }) => kind === "gone" || kind === "shrunk") ||
+    account.total.value < -pair.tolerance;
   const moment = absent("not-supported", "two snapshots show no moment between them");
   return isLess ? { kind: "released", in: moment } : { kind: "unchanged" };
 }

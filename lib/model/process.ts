@@ -56,13 +56,13 @@ export interface Process extends ProcStat {
 /** The variables that say what a process belongs to or which GPUs it may use. Others are not kept: they hold secrets. */
 export type Environment = ReadonlyMap<string, string>;
 
-/** Where a process's first three descriptors lead. */
+/** Where a process's first three descriptors lead, `/dev/pts/3 (deleted)` or `pipe:[4711]`; `closed` where it has none. */
 export interface Stdio {
   readonly input: string;
   readonly output: string;
   readonly error: string;
   /** Whether standard output is a pipe that nobody reads any more. */
-  readonly isOutputBroken: boolean;
+  readonly isOutputBroken: Reading<boolean>;
 }
 
 /** Who a process belongs to, read off its cgroup; every part that the path names. */

@@ -9,8 +9,12 @@ const AT = { EMPTY_PATH: 0x1000, NO_AUTOMOUNT: 0x800, STATX_DONT_SYNC: 0x4000 } 
 const STATX = { TYPE: 0x1, NLINK: 0x4, INO: 0x100, SIZE: 0x200 } as const;
 const O_RDONLY_CLOEXEC = 0o2000000;
 const S_IFMT = 0o170000;
-const S_IFCHR = 0o020000;
-const S_IFREG = 0o100000;
+/** The kinds of files that are told apart (inode(7)). */
+const KINDS: Readonly<Record<number, OpenFile["kind"]>> = {
+  0o010000: "pipe",
+  0o020000: "character",
+  0o100000: "regular",
+};
 
 /** `struct statx` of statx(2): u32 links, u16 mode, u64 ino, u64 size, and the halves of both device numbers as u32. */
 const STATX_AT = {
@@ -34,7 +38,7 @@ const ZERO = 48;
 
 /** What an open file is. One object is used again for every file: keep its values, not it. */
 export interface OpenFile {
-  kind: "character" | "regular" | "other";
+  kind: "character" | "regular" | "pipe" | "other";
   /** Of the device that a node stands for. */
   nodeMajor: number;
   nodeMinor: number;
@@ -59,6 +63,8 @@ export interface DescriptorReader extends Disposable {
    * opened. A descriptor that is open all the while is not missed.
    */
   read<T>(table: string, recognise: (file: OpenFile) => T | undefined): DescriptorTable<T> | undefined;
+  /** What kind of file one descriptor leads to, `812/fd/1`; `undefined` if the kernel does not say. */
+  findKind(descriptor: string): OpenFile["kind"] | undefined;
   /** How many threads a process has, by the links of its directory `812/task` (proc_task_getattr); 0 once it has none. */
   countThreads(directory: string): number;
 }
@@ -94,8 +100,7 @@ export function openDescriptorReader(libc: Libc, procRoot: string): DescriptorRe
   function readFile(directory: number): boolean {
     const flags = AT.STATX_DONT_SYNC | AT.NO_AUTOMOUNT;
     if (statx(directory, path, flags, STATX.TYPE | STATX.INO, facts) !== 0) return false;
-    const format = view.getUint16(STATX_AT.mode, true) & S_IFMT;
-    file.kind = format === S_IFCHR ? "character" : format === S_IFREG ? "regular" : "other";
+    file.kind = KINDS[view.getUint16(STATX_AT.mode, true) & S_IFMT] ?? "other";
     file.nodeMajor = view.getUint32(STATX_AT.rdevMajor, true);
     file.nodeMinor = view.getUint32(STATX_AT.rdevMajor + 4, true);
     file.deviceMajor = view.getUint32(STATX_AT.devMajor, true);
@@ -159,6 +164,10 @@ export function openDescriptorReader(libc: Libc, procRoot: string): DescriptorRe
       } finally {
         close(directory);
       }
+    },
+    findKind(descriptor) {
+      writePath(path, descriptor);
+      return readFile(root) ? file.kind : undefined;
     },
     countThreads(directory) {
       writePath(path, directory);

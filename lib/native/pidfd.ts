@@ -11,8 +11,8 @@ export interface PidfdCalls {
   hasEnded(pidfd: number): boolean;
   /** Sends a signal to exactly this process; false if the kernel refuses. */
   send(pidfd: number, signal: number): boolean;
-  /** A copy of one of its descriptors (pidfd_getfd(2)); `undefined` if it has none of that number, or if refused. */
-  copyDescriptor(pidfd: number, descriptor: number): number | undefined;
+  /** A copy of one of its descriptors (pidfd_getfd(2)), or the error number as a negative one. */
+  copyDescriptor(pidfd: number, descriptor: number): number;
   /** Whether a descriptor is the writing end of a pipe that has no reader left (POLLERR of poll(2)). */
   isBrokenPipe(descriptor: number): boolean;
   close(descriptor: number): void;
@@ -33,12 +33,17 @@ export function bindPidfd(libc: Libc): PidfdCalls {
     poll(new Uint8Array(entry.buffer), 1, 0);
     return entry.getInt16(6, true);
   };
-  const foundOrNone = (descriptor: number) => descriptor < 0 ? undefined : descriptor;
   return {
-    open: (pid) => foundOrNone(open(pid, 0)),
+    open(pid) {
+      const pidfd = open(pid, 0);
+      return pidfd < 0 ? undefined : pidfd;
+    },
     hasEnded: (pidfd) => (whatHolds(pidfd, POLL.IN) & (POLL.IN | POLL.HUP)) !== 0,
     send: (pidfd, signal) => send(pidfd, signal, null, 0) === 0,
-    copyDescriptor: (pidfd, descriptor) => foundOrNone(copy(pidfd, descriptor, 0)),
+    copyDescriptor(pidfd, descriptor) {
+      const copied = copy(pidfd, descriptor, 0);
+      return copied < 0 ? -libc.errno() : copied;
+    },
     isBrokenPipe: (descriptor) => (whatHolds(descriptor, 0) & POLL.ERR) !== 0,
     close: (descriptor) => void close(descriptor),
   };

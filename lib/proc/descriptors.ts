@@ -1,14 +1,13 @@
 /** Who has a device node of the driver open: a look at every descriptor of every process. */
 import { readdirSync, readlinkSync } from "node:fs";
-import { errnoOf } from "../core/errors.ts";
 import { isPid, type Pid } from "../core/ids.ts";
 import { absent } from "../core/reading.ts";
 import type { Milliseconds } from "../core/units.ts";
 import type { DeviceNode, ScanCoverage } from "../model/observation.ts";
 import type { DescriptorReader, DescriptorTable, OpenFile } from "../native/descriptor_reader.ts";
 import type { Clock } from "../world/ports.ts";
-import { type DeviceRecogniser, makeDevice, nodeKey } from "./devices.ts";
-import { isGone } from "./files.ts";
+import { type DeviceRecogniser, makeDevice, type NodeFile, nodeKey } from "./devices.ts";
+import { isDenied, isGone } from "./files.ts";
 import { findStat } from "./stat.ts";
 
 /** One node and the numbers of the descriptors that lead to it. */
@@ -24,17 +23,11 @@ export interface HeldNodes {
   readonly nodes: readonly HeldNode[];
 }
 
-/** A character device's file as a process has it open: in a container it is another file than the host's. */
-export interface OpenNodeFile {
-  readonly device: number;
-  readonly inode: number | bigint;
-  readonly node: DeviceNode;
-}
-
 export interface DescriptorScan {
   /** Only processes that have a node open. */
   readonly held: ReadonlyMap<Pid, HeldNodes>;
-  readonly files: readonly OpenNodeFile[];
+  /** The nodes' files as processes have them open: in a container they are others than the host's. */
+  readonly files: readonly NodeFile[];
   readonly coverage: ScanCoverage;
 }
 
@@ -50,7 +43,7 @@ export interface DescriptorScanOptions {
 /** Looks at the descriptors of all processes, until the deadline. Takes one system call a descriptor. */
 export function scanDescriptors(options: DescriptorScanOptions): DescriptorScan {
   const { clock, deadline, procRoot } = options;
-  const files = new Map<string, OpenNodeFile>();
+  const files = new Map<string, NodeFile>();
   const held = new Map<Pid, HeldNodes>();
   const pids = readdirSync(procRoot).map(Number).filter(isPid);
   let processes = 0;
@@ -75,7 +68,7 @@ export function scanDescriptors(options: DescriptorScanOptions): DescriptorScan 
 function readHeldNodes(
   pid: Pid,
   { reader, recogniser, procRoot }: DescriptorScanOptions,
-  files: Map<string, OpenNodeFile>,
+  files: Map<string, NodeFile>,
 ): HeldNodes | "gone" | "unreadable" {
   const recognise = (file: OpenFile) => recogniseFile(file, recogniser, files);
   const read = (directory: string) => reader.read(`${directory}/fd`, recognise);
@@ -98,7 +91,7 @@ function readHeldNodes(
 function recogniseFile(
   file: OpenFile,
   recogniser: DeviceRecogniser,
-  files: Map<string, OpenNodeFile>,
+  files: Map<string, NodeFile>,
 ): DeviceNode | undefined {
   if (file.kind === "other") return undefined;
   const device = makeDevice(file.deviceMajor, file.deviceMinor);
@@ -133,8 +126,8 @@ function holdsNothing(directory: string): boolean {
     const stat = findStat(directory);
     return stat === undefined || stat.isKernelThread || (stat.state === "Z" && stat.threads <= 1);
   } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return false; // Not even this may be read (hidepid), so nothing is known of it.
+    if (isDenied(error)) return false; // Not even this may be read (hidepid), so nothing is known of it.
+    throw error;
   }
 }
 

@@ -9,11 +9,16 @@ export function isGone(error: unknown): boolean {
   return errno === "ENOENT" || errno === "ESRCH";
 }
 
+/** Says whether the system's error means that this reader may not. */
+export function isDenied(error: unknown): boolean {
+  const errno = errnoOf(error);
+  return errno === "EACCES" || errno === "EPERM";
+}
+
 /** Says why a process's file could not be read. */
 export function absentFor(error: unknown): Absent {
   if (isGone(error)) return absent("exited");
-  const errno = errnoOf(error);
-  return absent(errno === "EACCES" || errno === "EPERM" ? "no-permission" : "failed", messageOf(error));
+  return absent(isDenied(error) ? "no-permission" : "failed", messageOf(error));
 }
 
 /** Reads a file of a process as UTF-8; bytes that are not become U+FFFD. */

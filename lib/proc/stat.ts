@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { isPid, pid } from "../core/ids.ts";
 import { clockTicks } from "../core/units.ts";
 import { PROCESS_STATES, type ProcStat } from "../model/process.ts";
-import { isGone } from "./files.ts";
+import { isDenied, isGone } from "./files.ts";
 
 /** Numbers of the fields as proc_pid_stat(5) counts them, from 1. */
 const FIELD = {
@@ -75,6 +75,16 @@ export function findStat(directory: string): ProcStat | undefined {
     return parseProcStat(readFileSync(`${directory}/stat`, "utf8"));
   } catch (error) {
     if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Reads /proc/PID/stat; `undefined` also where a mount option keeps the process from this reader. */
+export function findVisibleStat(directory: string): ProcStat | undefined {
+  try {
+    return findStat(directory);
+  } catch (error) {
+    if (isDenied(error)) return undefined;
     throw error;
   }
 }

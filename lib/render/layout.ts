@@ -29,21 +29,22 @@ export interface Paragraph {
   readonly label: string;
 }
 
-/** Breaks a sentence into lines at blanks. A word that is wider than the line stays whole: it may be a command. */
+/**
+ * Breaks a sentence into lines at blanks, of which several count as one. A word that is wider than the line stays whole:
+ * it may be a command.
+ */
 export function wrap(text: string, { width, label }: Paragraph): string[] {
+  const [first = "", ...words] = text.split(" ").filter((word) => word !== "");
   const indent = " ".repeat(widthOf(label));
-  if (width === undefined) return [label + text];
   const lines: string[] = [];
-  let line = label;
-  let isEmpty = true;
-  for (const word of text.split(" ")) {
-    if (!isEmpty && widthOf(line) + 1 + widthOf(word) > width) {
+  let line = label + first;
+  for (const word of words) {
+    if (width !== undefined && widthOf(line) + 1 + widthOf(word) > width) {
       lines.push(line);
       line = indent + word;
     } else {
-      line += isEmpty ? word : ` ${word}`;
+      line += ` ${word}`;
     }
-    isEmpty = false;
   }
-  return [...lines, line];
+  return [...lines, line.trimEnd()];
 }

@@ -120,7 +120,7 @@ for (
       absent(
         "implausible",
         "the helper process gave no answer that can be read:" +
-          ' Cannot take "gpuctl.helper/0" for protocol: expected "gpuctl.helper/1"',
+          ' Cannot take "gpuctl.helper/0" for protocol: expected one of gpuctl.helper/1',
       ),
     ],
     [

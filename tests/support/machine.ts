@@ -238,7 +238,7 @@ function processOf(spec: ProcessSpec): Process {
       input: "/dev/null",
       output: "pipe:[1]",
       error: "pipe:[1]",
-      isOutputBroken: spec.brokenOutput ?? false,
+      isOutputBroken: known(spec.brokenOutput ?? false),
     }),
     threadStates: known(threadStates),
     waitsIn: spec.waitsIn === undefined ? absent("not-asked") : known(spec.waitsIn),

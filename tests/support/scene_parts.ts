@@ -16,6 +16,9 @@ import type {
 
 const MIB = 1024 ** 2;
 
+/** A training as its arguments show it. */
+export const TRAIN_ARGV = ["python", "train.py", "--epochs", "90", "--data", "/srv/imagenet"] as const;
+
 /** Megabytes as the driver counts them. */
 export function mib(count: number): Bytes {
   return bytes(count * MIB);
@@ -92,6 +95,11 @@ export function device(
     isOpen: known(true),
     isMapped: known(grade !== "watched"),
   };
+}
+
+/** The advice for a process that may be ended. */
+export function endSafely(number: number): string {
+  return `To end it safely: gpuctl clean-zombies --pid ${number}.`;
 }
 
 interface HolderSpec {

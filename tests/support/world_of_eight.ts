@@ -3,7 +3,7 @@ import { known } from "../../lib/core/reading.ts";
 import { percent } from "../../lib/core/units.ts";
 import { contextsOf } from "../../lib/model/gpu.ts";
 import type { Holder, Snapshot } from "../../lib/model/snapshot.ts";
-import { account, context, device, holder, listed, snapshot } from "./scene_parts.ts";
+import { account, context, device, endSafely, holder, listed, snapshot } from "./scene_parts.ts";
 
 const INDEXES = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 const TORCHRUN = [
@@ -103,7 +103,7 @@ const machine: readonly Holder[] = [
       parent: 1,
       devices: [device(3 + place, "used", 38_912)],
       evidence: ["is a worker of vLLM, and the server that started it is gone"],
-      advice: `To end it safely: gpuctl clean-zombies --pid ${number}.`,
+      advice: endSafely(number),
     })
   ),
   holder(7600, {
@@ -112,7 +112,7 @@ const machine: readonly Holder[] = [
     parent: 1,
     devices: [device(2, "used", 20_480)],
     evidence: ["belongs to Slurm job 4690, and no slurmstepd of that job lives"],
-    advice: "To end it safely: gpuctl clean-zombies --pid 7600.",
+    advice: endSafely(7600),
   }),
 ];
 

@@ -40,7 +40,11 @@ export function executeDelete(statement: Node, carrying: Carrying): void {
   }
 }
 
-function assignTo(targets: readonly Node[], value: Value, carrying: Carrying & { readonly statement: Node }): void {
+function assignTo(
+  targets: readonly Node[],
+  value: Value,
+  carrying: Carrying & { readonly statement: Node },
+): void {
   const [target] = targets;
   if (target === undefined) return;
   if (targets.length > 1) {
@@ -59,7 +63,9 @@ function assignTo(targets: readonly Node[], value: Value, carrying: Carrying & {
     case "MemberExpression": {
       const item = environmentItem(target, carrying);
       if (item) performAct(setItem(item, value), statement, carrying);
-      else if (isEnvironment(engine.evaluate(target, frame))) performAct({ kind: "replace" }, statement, carrying);
+      else if (isEnvironment(engine.evaluate(target, frame))) {
+        performAct({ kind: "replace" }, statement, carrying);
+      }
     }
   }
 }
@@ -68,6 +74,8 @@ function assignTo(targets: readonly Node[], value: Value, carrying: Carrying & {
 function environmentItem(target: Node, { engine, frame }: Carrying): Value | undefined {
   if (target.name !== "MemberExpression") return undefined;
   const [base, mark, key] = childrenOf(target);
-  if (base === undefined || mark?.name !== "[" || !isEnvironment(engine.evaluate(base, frame))) return undefined;
+  if (base === undefined || mark?.name !== "[" || !isEnvironment(engine.evaluate(base, frame))) {
+    return undefined;
+  }
   return key && isExpression(key) ? engine.evaluate(key, frame) : UNKNOWN;
 }

@@ -62,7 +62,10 @@ export function executeTry(statement: Node, { engine, frame }: Carrying): void {
   }
 }
 
-function choose(arms: readonly Arm[], { engine, frame, orNone }: Carrying & { readonly orNone: boolean }): void {
+function choose(
+  arms: readonly Arm[],
+  { engine, frame, orNone }: Carrying & { readonly orNone: boolean },
+): void {
   if (arms.length === 0) return;
   const inside = frame.onBranch();
   engine.run.paths(

@@ -1,15 +1,13 @@
 /** Carries out the statements that define functions and classes. */
 import type { Carrying } from "./engine.ts";
-import { evaluateArguments } from "./evaluate.ts";
-import type { ClassInfo, FunctionInfo, Scope } from "./program.ts";
-import { UNKNOWN, type Value } from "./program.ts";
+import { type ClassInfo, type FunctionInfo, type Scope, UNKNOWN, type Value } from "./program.ts";
 import { defaultsOf, findChild, parametersOf } from "./statements.ts";
 import { childrenOf, isExpression, type Node, textOf } from "./syntax.ts";
 
 /** `def`. The body waits for a call; defaults are evaluated at once. */
-export function executeFunction(definition: Node, carrying: Carrying, owner?: ClassInfo): void {
+export function executeFunction(definition: Node, carrying: Carrying): void {
   const { engine, frame } = carrying;
-  const { source, module } = frame.settings;
+  const { source, module, owner } = frame.settings;
   for (const node of defaultsOf(definition)) engine.evaluate(node, frame);
   const name = findChild(definition, "VariableName");
   const body = findChild(definition, "Body");
@@ -31,7 +29,7 @@ export function executeFunction(definition: Node, carrying: Carrying, owner?: Cl
 export function executeClass(definition: Node, { engine, frame }: Carrying): void {
   const { source } = frame.settings;
   const bases = findChild(definition, "ArgList");
-  if (bases) for (const base of childrenOf(bases).filter(isExpression)) engine.evaluate(base, frame);
+  if (bases) { for (const base of childrenOf(bases).filter(isExpression)) engine.evaluate(base, frame); }
   const members: Scope = new Map();
   const nameNode = findChild(definition, "VariableName");
   const cls: ClassInfo = { name: nameNode ? textOf(nameNode, source) : "", members };
@@ -39,8 +37,12 @@ export function executeClass(definition: Node, { engine, frame }: Carrying): voi
   frame.bind(cls.name, { kind: "class", cls });
 }
 
-/** A definition with decorators. They are calls: those with brackets are called twice, and only what is known is followed. */
-export function executeDecorated(statement: Node, carrying: Carrying, define: (definition: Node) => void): void {
+/** A definition with decorators. Each is a call, with the arguments in its brackets or with the definition. */
+export function executeDecorated(
+  statement: Node,
+  carrying: Carrying,
+  define: (definition: Node) => void,
+): void {
   const { engine, frame } = carrying;
   for (const decorator of childrenOf(statement).filter(({ name }) => name === "Decorator")) {
     const [first, ...others] = childrenOf(decorator).filter(({ name }) => name === "VariableName");
@@ -48,11 +50,15 @@ export function executeDecorated(statement: Node, carrying: Carrying, define: (d
     const { source } = frame.settings;
     let callee: Value = frame.lookup(textOf(first, source));
     for (const part of others) {
-      callee = callee.kind === "name" ? { kind: "name", name: `${callee.name}.${textOf(part, source)}` } : UNKNOWN;
+      callee = callee.kind === "name"
+        ? { kind: "name", name: `${callee.name}.${textOf(part, source)}` }
+        : UNKNOWN;
     }
     engine.callWith(callee, decorator, frame);
   }
-  for (const definition of childrenOf(statement).filter(({ name }) => name.endsWith("Definition"))) define(definition);
+  for (const definition of childrenOf(statement).filter(({ name }) => name.endsWith("Definition"))) {
+    define(definition);
+  }
 }
 
 /** What makes a function the same one, however often its definition runs. */

@@ -70,7 +70,7 @@ export function actsOfCall(call: Call): readonly EnvironmentAct[] {
     case "os.unsetenv":
       return [removeItem(first)];
   }
-  if (SHELLS.has(callee.name)) return actsOfShell(first);
+  if (SHELLS.has(callee.name)) return first.kind === "text" ? actsOfCommand(first.text) : [];
   const dot = callee.name.lastIndexOf(".");
   if (!ENVIRONMENTS.has(callee.name.slice(0, dot))) return [];
   switch (callee.name.slice(dot + 1)) {
@@ -101,10 +101,9 @@ function setAll(entries: readonly MappingEntry[]): readonly EnvironmentAct[] {
   return entries.map(({ key, value }) => ({ kind: "set", variable: key, value, isDefault: false }));
 }
 
-/** `export NAME=...` as the whole command, or before anything that could make use of it is of another process. */
-function actsOfShell(command: Value): readonly EnvironmentAct[] {
-  if (command.kind !== "text") return [];
-  const words = command.text.trim().split(/\s+/);
+/** What a command of its own shell does: `export NAME=...` alone is gone with the shell. */
+export function actsOfCommand(command: string): readonly EnvironmentAct[] {
+  const words = command.split(" ").filter((word) => word !== "");
   const [keyword, assignment = "", ...others] = words;
   if (others.length > 0 || keyword !== "export" && keyword !== "set") return [];
   const variable = READ_BY_CUDA.find((known) => assignment.startsWith(`${known}=`));

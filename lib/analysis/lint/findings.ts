@@ -17,7 +17,11 @@ export class FindingBook {
 
   add(finding: Finding): void {
     const isTiming = TIMING.includes(finding.rule);
-    const key = JSON.stringify([finding.place, isTiming ? "timing" : finding.rule, isTiming ? "" : finding.message]);
+    const key = JSON.stringify([
+      finding.place,
+      isTiming ? "timing" : finding.rule,
+      isTiming ? "" : finding.message,
+    ]);
     const before = this.#findings.get(key);
     if (before === undefined || rank(finding) < rank(before)) this.#findings.set(key, finding);
   }

@@ -1,5 +1,13 @@
-import type { FunctionInfo, ModuleInfo, Scope, Value } from "./program.ts";
-import { isPointer, isSame, UNKNOWN } from "./program.ts";
+import {
+  type ClassInfo,
+  type FunctionInfo,
+  isPointer,
+  isSame,
+  type ModuleInfo,
+  type Scope,
+  UNKNOWN,
+  type Value,
+} from "./program.ts";
 import type { SourceText } from "./source_text.ts";
 import type { Step } from "./state.ts";
 
@@ -14,8 +22,8 @@ interface Settings {
   /** The scopes of the functions around, innermost first. */
   readonly enclosing: readonly Scope[];
   readonly globals: Scope;
-  /** Whether this is the file that a person runs, so that `__name__` is `__main__`. */
-  readonly isEntry: boolean;
+  /** The class whose body this is. */
+  readonly owner: ClassInfo | undefined;
   /** Whether what happens here happens on some paths of the program only. */
   readonly isConditional: boolean;
   /** Whether that is so within this function or module alone: a name may then have its value from before. */
@@ -41,10 +49,8 @@ export class Frame {
   }
 
   /** The body of a class that is defined here. */
-  inClass(members: Scope): Frame {
-    const { scope, globals, enclosing } = this.settings;
-    const around = scope === globals ? enclosing : [scope, ...enclosing];
-    return new Frame({ ...this.settings, scope: members, enclosing: around });
+  inClass(cls: ClassInfo): Frame {
+    return new Frame({ ...this.settings, scope: cls.members, enclosing: this.visibleScopes(), owner: cls });
   }
 
   /** The body of a function, called from here. */
@@ -53,13 +59,23 @@ export class Frame {
     const [first] = fn.parameters;
     if (self !== undefined && first !== undefined) scope.set(first, self);
     const { module, source, enclosing } = fn;
-    return new Frame({ ...this.settings, module, source, enclosing, globals, scope, isBranch: false });
+    const isBranch = false;
+    return new Frame({
+      ...this.settings,
+      module,
+      source,
+      enclosing,
+      globals,
+      scope,
+      isBranch,
+      owner: undefined,
+    });
   }
 
-  /** Scopes that a function defined here can see, besides the module's. */
+  /** Scopes that a function defined here can see, besides the module's. Those of classes are not among them. */
   visibleScopes(): readonly Scope[] {
-    const { scope, globals, enclosing } = this.settings;
-    return scope === globals ? [] : [scope, ...enclosing];
+    const { scope, globals, enclosing, owner } = this.settings;
+    return scope === globals || owner ? enclosing : [scope, ...enclosing];
   }
 
   declareGlobal(name: string): void {

@@ -1,42 +1,32 @@
 /** Carries out import statements: runs the given files, and notes what other modules mean for CUDA. */
+import type { Carrying, Engine } from "./engine.ts";
 import type { Frame } from "./frame.ts";
 import { type Import, modulePrefixes, readImports } from "./imports.ts";
 import { effectOfModule, type ImportEffect } from "./known_modules.ts";
 import { type ModuleInfo, type Scope, UNKNOWN, type Value } from "./program.ts";
-import type { Run } from "./run.ts";
 import { withCudaStart, withFramework, withUnread } from "./state.ts";
 import type { Node } from "./syntax.ts";
 
-/** Runs a module once, and gives its names. */
-export type RunModule = (module: ModuleInfo, importer: Frame, statement: Node) => Scope;
-
 /** Carries out one import statement. */
-export function performImport(statement: Node, frame: Frame, { run, runModule }: { run: Run; runModule: RunModule }): void {
-  const importer = new Importer(statement, frame, run, runModule);
-  for (const found of readImports(statement, frame.settings.source)) importer.import(found);
+export function performImport(statement: Node, carrying: Carrying): void {
+  const importer = new Importer(statement, carrying);
+  for (const found of readImports(statement, carrying.frame.settings.source)) importer.import(found);
 }
 
-/** Imports a module by a name that only shows at run time, as importlib.import_module does. */
-export function performDynamicImport(
-  name: string,
-  call: Node,
-  frame: Frame,
-  { run, runModule }: { run: Run; runModule: RunModule },
-): Value {
-  return new Importer(call, frame, run, runModule).load(name);
+/** Imports a module by a name that a call gives, as importlib.import_module does. */
+export function performDynamicImport(name: string, call: Node, carrying: Carrying): Value {
+  return new Importer(call, carrying).load(name);
 }
 
 class Importer {
   readonly #node: Node;
   readonly #frame: Frame;
-  readonly #run: Run;
-  readonly #runModule: RunModule;
+  readonly #engine: Engine;
 
-  constructor(node: Node, frame: Frame, run: Run, runModule: RunModule) {
+  constructor(node: Node, { engine, frame }: Carrying) {
     this.#node = node;
     this.#frame = frame;
-    this.#run = run;
-    this.#runModule = runModule;
+    this.#engine = engine;
   }
 
   import(found: Import): void {
@@ -64,12 +54,12 @@ class Importer {
   /** Runs the files that the name leads to, each known to its package afterwards. */
   #own(name: string, level: number): readonly ModuleInfo[] | undefined {
     const { module } = this.#frame.settings;
-    const own = this.#run.modules.resolve(module, name, level);
+    const own = this.#engine.run.modules.resolve(module, name, level);
     if (own === undefined) return undefined;
     const parts = name.split(".");
     let parent: Scope | undefined;
     for (const [at, file] of own.entries()) {
-      const scope = this.#runModule(file, this.#frame, this.#node);
+      const scope = this.#engine.runModule(file, this.#frame, this.#node);
       if (own.length === parts.length) parent?.set(parts[at] ?? "", moduleValue(file));
       parent = scope;
     }
@@ -81,18 +71,18 @@ class Importer {
     if (submodule !== undefined) return moduleValue(submodule.at(-1));
     if (own === undefined) return level > 0 ? UNKNOWN : { kind: "name", name: `${module}.${member}` };
     const file = own.at(-1);
-    return (file ? this.#run.scopes.get(file)?.get(member) : undefined) ?? UNKNOWN;
+    return (file ? this.#engine.run.scopes.get(file)?.get(member) : undefined) ?? UNKNOWN;
   }
 
   #root(root: string, level: number): Value {
-    const own = this.#run.modules.resolve(this.#frame.settings.module, root, level);
+    const own = this.#engine.run.modules.resolve(this.#frame.settings.module, root, level);
     return own ? moduleValue(own.at(-1)) : { kind: "name", name: root };
   }
 
   #star({ module }: Import, own: readonly ModuleInfo[] | undefined): void {
     const file = own?.at(-1);
     if (file !== undefined) {
-      for (const [name, value] of this.#run.scopes.get(file) ?? []) {
+      for (const [name, value] of this.#engine.run.scopes.get(file) ?? []) {
         if (!name.startsWith("_")) this.#frame.bind(name, value);
       }
       return;
@@ -104,25 +94,26 @@ class Importer {
       return;
     }
     if (effectOfModule(module.split(".")[0] ?? module) === "plain") return;
-    this.#run.find({
+    this.#engine.run.find({
       rule: "star-import",
       severity: "note",
       isDecided: false,
       place: this.#frame.settings.source.placeAt(this.#node.from),
-      message: `All names of ${module} are imported at once, so the calls that start CUDA cannot all be told from others`,
+      message:
+        `All names of ${module} are imported at once, so the calls that start CUDA cannot all be told from others`,
       fix: "Import the module, or the names that are used",
     });
   }
 
   #noteOs(): void {
     const { module, source } = this.#frame.settings;
-    const { osImports } = this.#run;
-    if (!osImports.has(module)) osImports.set(module, this.#run.stepAt(this.#node, source).statement);
+    const { osImports } = this.#engine.run;
+    if (!osImports.has(module)) osImports.set(module, this.#engine.run.stepAt(this.#node, source).statement);
   }
 
   /** A module that is not among the sources. */
   #foreign({ module, level, names }: Import): void {
-    const run = this.#run;
+    const run = this.#engine.run;
     const paths = [...modulePrefixes(module), ...names.map(({ member }) => `${module}.${member ?? ""}`)];
     const known = level > 0 ? [] : paths.flatMap((name) => {
       const effect = effectOfModule(name);

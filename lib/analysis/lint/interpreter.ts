@@ -2,7 +2,7 @@
  * Goes through a program in the order in which Python would, following its imports and calls into the given files, and
  * notes what bears on the GPUs that it will see. It never runs anything: where a path depends on data, it takes both.
  */
-import { performAct } from "./acts.ts";
+import { performAct, performMagic } from "./acts.ts";
 import { executeAssign, executeDelete, executeUpdate } from "./assignments.ts";
 import { executeIf, executeLoop, executeMatch, executeTry } from "./branches.ts";
 import { findCudaStart } from "./cuda_calls.ts";
@@ -13,6 +13,7 @@ import { type Arguments, type Call, evaluate, evaluateArguments, type Surroundin
 import { Frame } from "./frame.ts";
 import { performDynamicImport, performImport } from "./importer.ts";
 import { type FunctionInfo, type ModuleInfo, type Scope, UNKNOWN, type Value } from "./program.ts";
+import { REMARKS } from "./remarks.ts";
 import { resultOfCall } from "./results.ts";
 import type { Run } from "./run.ts";
 import { type State, withCudaStart } from "./state.ts";
@@ -52,11 +53,17 @@ export class Interpreter implements Engine {
     return this.#load(module, { frame, statement });
   }
 
-  #load(module: ModuleInfo, importer: { readonly frame: Frame; readonly statement: Node } | undefined): Scope {
+  #load(
+    module: ModuleInfo,
+    importer: { readonly frame: Frame; readonly statement: Node } | undefined,
+  ): Scope {
     const before = this.run.scopes.get(module);
     if (before !== undefined) return before;
     const isEntry = importer === undefined;
-    const globals: Scope = new Map([["__name__", { kind: "text", text: isEntry ? "__main__" : module.path }]]);
+    const globals: Scope = new Map([["__name__", {
+      kind: "text",
+      text: isEntry ? "__main__" : module.path,
+    }]]);
     this.run.scopes.set(module, globals);
     const around = importer?.frame.settings;
     const step = importer && around && this.run.stepAt(importer.statement, around.source);
@@ -115,7 +122,7 @@ export class Interpreter implements Engine {
   }
 
   #execute(statement: Node, frame: Frame): void {
-    const carrying = { engine: this, run: this.run, frame };
+    const carrying = { engine: this, frame };
     switch (statement.name) {
       case "StatementGroup":
         return this.#executeAll(childrenOf(statement).filter(({ name }) => name !== ";"), frame);
@@ -149,6 +156,8 @@ export class Interpreter implements Engine {
         return childrenOf(statement).filter(({ name }) => name === "VariableName")
           .forEach((name) => frame.declareGlobal(textOf(name, frame.settings.source)));
     }
+    const magic = frame.settings.source.findMagic(statement.from);
+    if (magic) return performMagic(magic, statement, carrying);
     this.evaluateChildren(statement, frame);
   }
 
@@ -205,15 +214,15 @@ export class Interpreter implements Engine {
       if (begin?.kind === "function") this.#callFunction(begin.fn, frame, self);
       return self;
     }
-    const performing = { engine: this, run: this.run, frame };
-    for (const act of actsOfCall(call)) performAct(act, node, performing);
+    const carrying = { engine: this, frame };
+    for (const act of actsOfCall(call)) performAct(act, node, carrying);
     if (callee.kind === "name" && IMPORTS_AT_RUN_TIME.has(callee.name)) {
       const [name] = call.positional;
-      if (name?.kind === "text") return performDynamicImport(name.text, node, performing);
-      this.run.find({ ...DYNAMIC_IMPORT, place: source.placeAt(node.from) });
+      if (name?.kind === "text") return performDynamicImport(name.text, node, carrying);
+      this.run.find({ ...REMARKS.import, place: source.placeAt(node.from) });
     }
     if (callee.kind === "name" && CODE_AT_RUN_TIME.has(callee.name)) {
-      this.run.find({ ...DYNAMIC_CODE, place: source.placeAt(node.from) });
+      this.run.find({ ...REMARKS.code, place: source.placeAt(node.from) });
     }
     const start = findCudaStart(call, this.run.state.frameworks);
     if (start) {

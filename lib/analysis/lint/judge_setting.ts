@@ -145,9 +145,9 @@ function afterUnread(change: Change, { unread }: State, around: Circumstances): 
     rule: "unread-modules",
     severity: "note",
     isDecided: false,
-    message: `${
-      changed(change)
-    } after the import of ${shown}${more}, which were not read; if one of them starts CUDA, this has no effect`,
+    message: `${changed(change)} after the import of ${shown}${more}, ${
+      names.length === 1 ? "which was not read; if it" : "which were not read; if one of them"
+    } starts CUDA, this has no effect`,
     fix: fixOrder(change, first, around),
     ...(first ? evidence(change, first, around) : {}),
   };
@@ -180,12 +180,11 @@ function fixOrder(change: Change, before: Happened | undefined, around: Circumst
 function launch(change: Change, { program }: Circumstances): string {
   const run = `python ${quoteArguments([program.path])}`;
   if (change.kind === "remove") return `env -u ${change.variable} ${run}`;
-  const value = change.value.kind === "text"
-    ? change.value.text
-    : change.value.kind === "constant"
-    ? change.value.text
-    : "...";
-  return `${change.variable}=${value === "" ? "''" : quoteArguments([value])} ${run}`;
+  const { value, variable } = change;
+  const isKnown = (value.kind === "text" || value.kind === "constant") &&
+    judgeValue(variable, value).length === 0;
+  const shown = isKnown ? (value.text === "" ? "''" : quoteArguments([value.text])) : "...";
+  return `${variable}=${shown} ${run}`;
 }
 
 /** The other places, and the statements in the order in which they should stand. */
@@ -199,7 +198,8 @@ function evidence(
   const framework = [...state.frameworks.values()][0];
   const later = [framework, before].flatMap((happened) => happened ? nearestStep(happened, at.place) : [])
     .sort((a, b) => a.place.line - b.place.line).map(({ statement }) => statement);
-  const first = change.kind === "set" && osImport !== undefined ? [osImport] : [];
+  const ownImport = osImport === undefined || later.includes(osImport) ? "import os" : osImport;
+  const first = change.kind === "set" && osImport !== undefined ? [ownImport] : [];
   return { related, correctedOrder: [...new Set([...first, at.statement, ...later])] };
 }
 

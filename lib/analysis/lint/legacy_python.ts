@@ -43,7 +43,8 @@ class Rewriter {
   /** Everything before it stands in `#pieces`. */
   #copied = 0;
   #at = 0;
-  #depth = 0;
+  /** Where the brackets stand that are open here. */
+  readonly #open: number[] = [];
   #isStatementStart = true;
   #isWithHeader = false;
   #isInBackquotes = false;
@@ -57,6 +58,8 @@ class Rewriter {
     this.#at = this.#copied;
     this.#startLine();
     while (this.#at < this.#source.length) this.#step();
+    const [unclosed] = this.#open;
+    if (unclosed !== undefined) this.#refuse(unclosed, "a bracket is opened there and never closed");
     this.#pieces.push(this.#source.slice(this.#copied));
     return { text: this.#pieces.join(""), execOffsets: this.#execOffsets, refusal: this.#refusal };
   }
@@ -77,12 +80,11 @@ class Rewriter {
       case "(":
       case "[":
       case "{":
-        this.#open(this.#at - 1);
-        return;
+        return this.#openBracket(this.#at - 1);
       case ")":
       case "]":
       case "}":
-        this.#depth = Math.max(0, this.#depth - 1);
+        this.#open.pop();
         return;
       case "`":
         this.#replace(this.#at - 1, this.#isInBackquotes ? ")" : "(");
@@ -90,7 +92,7 @@ class Rewriter {
         return;
       case ";":
       case ":":
-        if (this.#depth > 0) return;
+        if (this.#open.length > 0) return;
         this.#isStatementStart = true;
         this.#isWithHeader = false;
         return;
@@ -104,15 +106,15 @@ class Rewriter {
     this.#isStatementStart = false;
   }
 
-  #open(offset: number): void {
-    this.#depth++;
+  #openBracket(offset: number): void {
+    this.#open.push(offset);
     this.#isStatementStart = false;
-    if (this.#depth > DEEPEST_BRACKETS) this.#refuse(offset, "too many brackets are open");
+    if (this.#open.length > DEEPEST_BRACKETS) this.#refuse(offset, "too many brackets are open");
   }
 
   #endLine(): void {
     this.#at += this.#source.startsWith("\r\n", this.#at) ? 2 : 1;
-    if (this.#depth === 0) {
+    if (this.#open.length === 0) {
       this.#isStatementStart = true;
       this.#isWithHeader = false;
     }
@@ -151,7 +153,7 @@ class Rewriter {
       if (template >= 0) this.#replace(start + template, "f");
       return this.#skipString();
     }
-    const isFirst = this.#isStatementStart && this.#depth === 0;
+    const isFirst = this.#isStatementStart && this.#open.length === 0;
     this.#isStatementStart = isFirst && word === "async";
     if (word === "yield" && this.#endsHere()) this.#replace(start, "None ");
     else if (word === "as" && this.#isWithHeader) this.#replace(start, ", ");
@@ -201,6 +203,7 @@ class Rewriter {
     const quote = this.#source[this.#at] ?? "";
     const isLong = this.#source.startsWith(quote.repeat(3), this.#at);
     const end = isLong ? quote.repeat(3) : quote;
+    const start = this.#at;
     for (this.#at += end.length; this.#at < this.#source.length; this.#at++) {
       const character = this.#source[this.#at] ?? "";
       if (character === "\\") this.#at++;
@@ -209,6 +212,7 @@ class Rewriter {
         return;
       } else if (!isLong && isLineEnd(character)) return;
     }
+    if (isLong) this.#refuse(start, "a string is opened there and never closed");
   }
 
   #skipWhile(matches: (character: string) => boolean): void {

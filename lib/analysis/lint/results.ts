@@ -4,14 +4,20 @@ import { UNKNOWN, type Value } from "./program.ts";
 /** What a call of a function outside the sources gives, for the few whose result says something about GPUs. */
 export function resultOfCall({ callee, receiver, method, positional, keywords, hasSpread }: Call): Value {
   const [first] = positional;
-  if (receiver.kind === "text" && method === "join" && first?.kind === "list") return joinTexts(receiver.text, first.items);
+  if (receiver.kind === "text" && method === "join" && first?.kind === "list") {
+    return joinTexts(receiver.text, first.items);
+  }
   if (callee.kind !== "name") return UNKNOWN;
   switch (callee.name) {
     case "builtins.str":
       return toText(first);
     case "builtins.dict":
       return first === undefined || first.kind === "mapping"
-        ? { kind: "mapping", entries: [...first?.entries ?? [], ...keywords], isWhole: !hasSpread && first?.isWhole !== false }
+        ? {
+          kind: "mapping",
+          entries: [...first?.entries ?? [], ...keywords],
+          isWhole: !hasSpread && first?.isWhole !== false,
+        }
         : { kind: "mapping", entries: keywords, isWhole: false };
     case "torch.device":
       return first?.kind === "text"

@@ -104,5 +104,7 @@ export class Run {
 
 function quote(statement: string): string {
   const lines = statement.trimEnd().split(/\r\n|\r|\n/);
-  return lines.length <= QUOTED_LINES ? lines.join("\n") : [...lines.slice(0, QUOTED_LINES - 1), "..."].join("\n");
+  return lines.length <= QUOTED_LINES
+    ? lines.join("\n")
+    : [...lines.slice(0, QUOTED_LINES - 1), "..."].join("\n");
 }

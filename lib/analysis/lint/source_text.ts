@@ -1,5 +1,6 @@
-import { legacyEdits } from "./legacy_python.ts";
 import type { Place } from "./finding.ts";
+import { legacyEdits } from "./legacy_python.ts";
+import type { Magic, NotebookCell } from "./notebook.ts";
 
 /** One Python source, or one cell of a notebook: its text, a text that the parser accepts, and where things are. */
 export class SourceText {
@@ -13,13 +14,15 @@ export class SourceText {
   readonly refusal: { readonly offset: number; readonly why: string } | undefined;
   readonly #original: string;
   readonly #lineStarts: readonly number[];
+  readonly #magics: ReadonlyMap<number, Magic> | undefined;
 
-  constructor(path: string, original: string, cell?: number) {
+  constructor(path: string, original: string, cell?: NotebookCell) {
     this.path = path;
-    this.cell = cell;
+    this.cell = cell?.number;
+    this.#magics = cell?.magics;
     this.#original = original;
     this.#lineStarts = lineStartsOf(original);
-    const { text, execOffsets, refusal } = legacyEdits(original);
+    const { text, execOffsets, refusal } = legacyEdits(cell?.source ?? original);
     this.parsed = text;
     this.execOffsets = execOffsets;
     this.refusal = refusal;
@@ -40,9 +43,16 @@ export class SourceText {
     return this.cell === undefined ? place : { ...place, cell: this.cell };
   }
 
-  /** The original text between two offsets. */
+  /** What IPython does in place of the statement that begins there. */
+  findMagic(offset: number): Magic | undefined {
+    return this.#magics?.get(offset);
+  }
+
+  /** The original text between two offsets; of IPython's own lines, the whole line. */
   slice(from: number, to: number): string {
-    return this.#original.slice(from, to);
+    if (!this.#magics?.has(from)) return this.#original.slice(from, to);
+    const end = this.#original.indexOf("\n", from);
+    return this.#original.slice(from, end < 0 ? undefined : end);
   }
 }
 

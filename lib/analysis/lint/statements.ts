@@ -25,7 +25,19 @@ export function armsOf(statement: Node): readonly Arm[] {
   return arms;
 }
 
-const ARM_KEYWORDS = new Set(["if", "elif", "else", "try", "except", "finally", "for", "while", "with", "class", "def"]);
+const ARM_KEYWORDS = new Set([
+  "if",
+  "elif",
+  "else",
+  "try",
+  "except",
+  "finally",
+  "for",
+  "while",
+  "with",
+  "class",
+  "def",
+]);
 
 /** The clauses of a `match` statement. */
 export function clausesOf(statement: Node): readonly Arm[] {
@@ -35,7 +47,9 @@ export function clausesOf(statement: Node): readonly Arm[] {
     const children = childrenOf(clause);
     const block = children.find(({ name }) => name === "Body");
     const guard = children.find(({ name }) => name === "Guard");
-    return block ? [{ keyword: "case", tests: guard ? childrenOf(guard).filter(isExpression) : [], body: block }] : [];
+    return block
+      ? [{ keyword: "case", tests: guard ? childrenOf(guard).filter(isExpression) : [], body: block }]
+      : [];
   });
 }
 
@@ -50,7 +64,9 @@ export function assignmentGroups(statement: Node): readonly (readonly Node[])[] 
 }
 
 /** The targets and the iterated expressions of a `for` statement. */
-export function forParts(statement: Node): { readonly targets: readonly Node[]; readonly iterated: readonly Node[] } {
+export function forParts(
+  statement: Node,
+): { readonly targets: readonly Node[]; readonly iterated: readonly Node[] } {
   const children = childrenOf(statement);
   const at = children.findIndex(({ name }) => name === "in");
   const end = children.findIndex(({ name }) => name === "Body");
@@ -65,7 +81,9 @@ export function parametersOf(definition: Node, source: SourceText): readonly str
   const list = childrenOf(definition).find(({ name }) => name === "ParamList");
   if (list === undefined) return [];
   const children = childrenOf(list);
-  return children.filter((child, at) => child.name === "VariableName" && children[at - 1]?.name !== "AssignOp")
+  return children.filter((child, at) =>
+    child.name === "VariableName" && children[at - 1]?.name !== "AssignOp"
+  )
     .map((child) => textOf(child, source));
 }
 

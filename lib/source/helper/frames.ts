@@ -2,7 +2,7 @@
 import type { Reading } from "../../core/reading.ts";
 import type { DriverReport } from "../../model/gpu.ts";
 import { decodeReport } from "./decode_report.ts";
-import { expectBoolean, expectNumber, expectText, parseRecord } from "./expect.ts";
+import { expectBoolean, expectNumber, expectOneOf, expectText, parseRecord } from "./expect.ts";
 
 /** Said in every frame, so that a program of another version is never understood by accident. */
 const PROTOCOL = "gpuctl.helper/1";
@@ -44,9 +44,8 @@ export function parseStart(text: string): HelperStart {
 }
 
 function decodeRequest(frame: Readonly<Record<string, unknown>>): HelperRequest {
-  const source = expectText(frame.source, "source");
+  const source = expectOneOf(frame.source, "source", ["nvml", "sim"]);
   if (source === "sim") return { source, directory: expectPath(frame.directory, "directory") };
-  if (source !== "nvml") throw new SyntaxError(`Cannot take "${source}" for source: expected nvml or sim`);
   return frame.library === undefined ? { source } : { source, library: expectPath(frame.library, "library") };
 }
 
@@ -77,11 +76,7 @@ export function parseAnswer(line: string): Answer {
 
 function parseFrame(text: string): Readonly<Record<string, unknown>> {
   const frame = parseRecord(text);
-  if (frame.protocol !== PROTOCOL) {
-    throw new SyntaxError(
-      `Cannot take ${JSON.stringify(frame.protocol)} for protocol: expected "${PROTOCOL}"`,
-    );
-  }
+  expectOneOf(frame.protocol, "protocol", [PROTOCOL]);
   return frame;
 }
 

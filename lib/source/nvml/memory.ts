@@ -4,7 +4,7 @@ import type { Gpu } from "../../model/gpu.ts";
 import type { Nvml } from "./calls.ts";
 import { type Cell, createCell } from "./cells.ts";
 import { MEMORY_V1, MEMORY_V2 } from "./layouts.ts";
-import { attempt, ImplausibleAnswer, NvmlError, STATUS } from "./status.ts";
+import { attempt, believe, ImplausibleAnswer, NvmlError, STATUS } from "./status.ts";
 
 /** A GPU's memory numbers, or those of one MIG device. */
 export type MemoryReadings = Pick<
@@ -72,10 +72,8 @@ function readMemoryV1(nvml: Nvml, device: bigint): Memory {
 
 /** A GPU that needs a reset may say 0 for everything, which is no memory at all rather than free memory. */
 function checkTotal(total: bigint): Bytes {
-  if (total === 0n || total > BigInt(Number.MAX_SAFE_INTEGER)) {
-    throw new ImplausibleAnswer(`the driver says that the GPU has ${total} bytes of memory`);
-  }
-  return bytes(total);
+  if (total === 0n) throw new ImplausibleAnswer("the driver says that the GPU has 0 bytes of memory");
+  return believe(() => bytes(total));
 }
 
 function checkPart(part: bigint, { total, name }: { total: Bytes; name: string }): Bytes {

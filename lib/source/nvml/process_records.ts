@@ -4,7 +4,7 @@ import { absent, known, type Reading } from "../../core/reading.ts";
 import { type Bytes, bytes } from "../../core/units.ts";
 import { type Cell, createCell } from "./cells.ts";
 import { PROCESS_DETAIL, PROCESS_V1, PROCESS_V2 } from "./layouts.ts";
-import { ImplausibleAnswer } from "./status.ts";
+import { believe, ImplausibleAnswer } from "./status.ts";
 
 /** One line of one list. */
 export interface ProcessRecord {
@@ -64,7 +64,8 @@ function proveLayout(
 ): RecordLayout {
   if (count === 0) return expected;
   const capacity = buffer.length / PROCESS_DETAIL.size;
-  const written = buffer.findLastIndex((byte) => byte !== UNTOUCHED) + 1;
+  let written = buffer.length;
+  while (written > 0 && buffer[written - 1] === UNTOUCHED) written--;
   // A library that clears all the room it was given writes to its end, by its own idea of a record.
   if (written === count * expected.size || written === capacity * expected.size) return expected;
   const layout = LAYOUTS.find(({ size }) => written === count * size);
@@ -92,11 +93,12 @@ function decodeRecord(view: DataView, layout: RecordLayout, limits: RecordLimits
 
 function decodeUsed(used: bigint, total: Reading<Bytes>): Reading<Bytes> {
   if (used === SIZE_NOT_AVAILABLE) return absent("not-reported", "the driver gives no size for this process");
-  const most = total.ok ? total.value : Number.MAX_SAFE_INTEGER;
-  if (used > BigInt(most)) {
-    throw new ImplausibleAnswer(`the driver lists a process with ${used} bytes, and the GPU has ${most}`);
+  if (total.ok && used > BigInt(total.value)) {
+    throw new ImplausibleAnswer(
+      `the driver lists a process with ${used} bytes, and the GPU has ${total.value}`,
+    );
   }
-  return known(bytes(used));
+  return known(believe(() => bytes(used)));
 }
 
 function decodeInstance(id: number): number | undefined {

@@ -113,21 +113,24 @@ interface Sighting {
 
 /** A process with several kinds of work is in several lists, each with all its bytes: the most is right, the sum is not. */
 function mergeRecords(sightings: readonly Sighting[]): Context[] {
-  const groups = Map.groupBy(
-    sightings,
-    ({ record: { pid, gpuInstance, computeInstance } }) => `${pid} ${gpuInstance} ${computeInstance}`,
-  );
-  return [...groups.values()].flatMap((group) => {
-    const record = group[0]?.record;
-    if (record === undefined) return [];
-    return [{
-      pid: record.pid,
-      kind: nameKinds(new Set(group.map(({ kind }) => kind))),
-      used: group.map(({ record }) => record.used).reduce(larger),
-      ...(record.gpuInstance !== undefined && { gpuInstance: record.gpuInstance }),
-      ...(record.computeInstance !== undefined && { computeInstance: record.computeInstance }),
-    }];
-  });
+  const groups = new Map<string, { readonly kinds: Set<Kind>; record: ProcessRecord }>();
+  for (const { kind, record } of sightings) {
+    const key = `${record.pid} ${record.gpuInstance} ${record.computeInstance}`;
+    const group = groups.get(key);
+    if (group === undefined) {
+      groups.set(key, { kinds: new Set([kind]), record });
+    } else {
+      group.kinds.add(kind);
+      group.record = { ...record, used: larger(group.record.used, record.used) };
+    }
+  }
+  return [...groups.values()].map(({ kinds, record: { pid, used, gpuInstance, computeInstance } }) => ({
+    pid,
+    kind: nameKinds(kinds),
+    used,
+    ...(gpuInstance !== undefined && { gpuInstance }),
+    ...(computeInstance !== undefined && { computeInstance }),
+  }));
 }
 
 function nameKinds(kinds: ReadonlySet<Kind>): ContextKind {

@@ -74,7 +74,7 @@ export interface CudaDemand {
 export interface CudaHolding {
   readonly nodes: readonly NodeUse[];
   readonly nodeDescriptors: readonly number[];
-  /** One a used GPU, then what the process allocated there, then what it has by mistake or from others. */
+  /** One a used GPU, then what the process allocated there, then what else: strays, imports, cost of visibility. */
   readonly contexts: readonly PlacedMemory[];
   readonly allocations: readonly PlacedMemory[];
   readonly others: readonly PlacedMemory[];
@@ -100,13 +100,12 @@ export function startCuda(server: SimServer, demand: CudaDemand, kernel: Kernel)
   const take = (place: MemoryPlace, amount: Bytes) => ({ place, ...pool.allocate(place, amount) });
   const contexts = view.used.map((place) => take(place, CONTEXT_SIZE));
   const allocations = view.used.flatMap((place) => split(size, parts).map((part) => take(place, part)));
+  const unused = view.visible.filter((gpu) => !places.some((place) => place.gpu === gpu));
   const others = [
     ...stray ? [take(stray, STRAY_SIZE)] : [],
     ...imports.map(({ place, path }) => ({ place, ...pool.import(place, path) })),
+    ...unused.map((gpu) => ({ place: { gpu }, ...pool.allocate({ gpu }, VISIBLE_SIZE, "visible") })),
   ];
-  for (const gpu of view.visible) {
-    if (!places.some((place) => place.gpu === gpu)) pool.allocate({ gpu }, VISIBLE_SIZE, "visible");
-  }
   return { nodes, nodeDescriptors, contexts, allocations, others };
 }
 

@@ -1,4 +1,4 @@
-/** What a scene's main process tells its workers: one line of JSON on their standard input, the rest later. */
+/** What a scene's main process tells its workers: one line of JSON on their standard input, which ends with main. */
 import * as v from "valibot";
 import { type Bytes, bytes } from "../../core/units.ts";
 import { madeBy } from "./fields.ts";
@@ -11,13 +11,14 @@ const PLACE = v.object({
 });
 const NODE = v.object({ path: v.string(), open: NUMBER, mapped: NUMBER });
 
-/** What becomes of a worker. */
 const LIFE = {
   directory: v.string(),
   /** The main process, which started it. */
   main: NUMBER,
   /** Milliseconds since the epoch at which the scene is over; never without it. */
   endsAt: v.exactOptional(NUMBER),
+  /** Present for the one that says, once main has ended, that the scene stands: the other holders. */
+  announces: v.exactOptional(v.array(NUMBER)),
 };
 
 const ORDER = v.variant("role", [

@@ -32,7 +32,6 @@ const SPAWNED = [
 const TRACKER = ["-c", "from multiprocessing.resource_tracker import main;main(4)"];
 /** torch.utils.data looks for its main process every 5 s (MP_STATUS_CHECK_INTERVAL) and takes a moment to leave. */
 const LOADER_LEAVES_AFTER = 5500;
-const WORKERS = 2;
 /** A card with 20 GiB of pinned host memory gave its memory back within 4.4 s. */
 const RELEASE = { parts: 8, interval: 500 };
 const POLL = milliseconds(2);
@@ -72,26 +71,24 @@ function onlyWatch(stage: Stage): Promise<Ending> {
 }
 
 async function leaveForkedChild(stage: Stage): Promise<Ending> {
-  const holding = holdHere(stage);
-  return leave(stage, [await fork(stage, holding, {})]);
+  await fork(stage, holdHere(stage), { announces: [] });
+  return leave(stage);
 }
 
 async function leaveLoaderWorkers(stage: Stage): Promise<Ending> {
   const holding = holdHere(stage);
-  const workers: Worker[] = [];
-  for (let count = 0; count < WORKERS; count++) {
-    workers.push(await fork(stage, holding, { leavesAfter: LOADER_LEAVES_AFTER }));
-  }
-  return leave(stage, workers);
+  const leavesAfter = LOADER_LEAVES_AFTER;
+  const first = await fork(stage, holding, { leavesAfter });
+  await fork(stage, holding, { leavesAfter, announces: [first.pid] });
+  return leave(stage);
 }
 
 async function leaveSpawnedWorkers(stage: Stage): Promise<Ending> {
   const order = cudaOrder(stage, { then: "outlive" });
-  const workers: Worker[] = [];
-  for (let count = 0; count < WORKERS; count++) workers.push(await start(stage, order, { argv: SPAWNED }));
-  const pids = workers.map(({ pid }) => pid);
-  await start(stage, { role: "tracker", ...life(stage), workers: pids }, { argv: TRACKER });
-  return leave(stage, workers);
+  const first = await start(stage, order, { argv: SPAWNED });
+  const second = await start(stage, { ...order, announces: [first.pid] }, { argv: SPAWNED });
+  await start(stage, { role: "tracker", ...life(stage), workers: [first.pid, second.pid] }, { argv: TRACKER });
+  return leave(stage);
 }
 
 async function leaveImporter(stage: Stage): Promise<Ending> {
@@ -99,8 +96,10 @@ async function leaveImporter(stage: Stage): Promise<Ending> {
   const order = {
     ...cudaOrder(stage, { then: "outlive", size: bytes(0) }),
     imports: allocations.map(({ place, path }) => ({ place, path })),
+    announces: [],
   };
-  return leave(stage, [await start(stage, order, { argv: SPAWNED })]);
+  await start(stage, order, { argv: SPAWNED });
+  return leave(stage);
 }
 
 async function holdAndReleaseSlowly(stage: Stage): Promise<Ending> {
@@ -138,7 +137,7 @@ async function supervise(
 function fork(
   stage: Stage,
   { nodes, nodeDescriptors, contexts, allocations, others }: CudaHolding,
-  extra: Pick<OrderFor<"forked">, "leavesAfter">,
+  extra: Pick<OrderFor<"forked">, "leavesAfter" | "announces">,
 ): Promise<Worker> {
   const memory = [...contexts, ...allocations, ...others].map(({ descriptor }) => descriptor);
   const descriptors = [...nodeDescriptors, ...memory];

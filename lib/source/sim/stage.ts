@@ -8,6 +8,7 @@ import { chooseCudaDevices, type CudaHolding, type CudaView, startCuda } from ".
 import { type Kernel, openKernel } from "./kernel.ts";
 import { type MemoryPlace, sweepMemory } from "./memory.ts";
 import type { OrderFor, WorkerOrder } from "./orders.ts";
+import { formatReady } from "./ready.ts";
 import { readSimServer, type SimServer } from "./server.ts";
 import { startWorker, type Worker, type WorkerOptions } from "./start_worker.ts";
 
@@ -105,15 +106,6 @@ export function sayReady({ world }: Stage, pids: readonly number[]): void {
   world.terminal.out(`${formatReady(pids)}\n`);
 }
 
-/** One fact a line; `ready` comes last, so that whoever waits for it has the rest. */
-function formatReady(holders: readonly number[], dead?: number): string {
-  return [
-    ...holders.length > 1 ? holders.map((pid) => `holder ${pid}`) : [],
-    ...dead === undefined ? [] : [`dead ${dead}`],
-    `ready ${holders[0]}`,
-  ].join("\n");
-}
-
 /** Says that the scene stands with this process as its holder, and stays until it is over. */
 export async function stay(stage: Stage): Promise<Ending> {
   sayReady(stage, [process.pid]);
@@ -121,9 +113,8 @@ export async function stay(stage: Stage): Promise<Ending> {
   return "ok";
 }
 
-/** Ends the main process. The first of those that it leaves behind then says that the scene stands. */
-export async function leave({ plan }: Stage, workers: readonly Worker[]): Promise<Ending> {
-  await workers[0]?.tell(formatReady(workers.map(({ pid }) => pid), process.pid));
+/** Ends the main process. One of those that it leaves behind then says that the scene stands. */
+export function leave({ plan }: Stage): Ending {
   if (!plan.endsCleanly) process.kill(process.pid, "SIGKILL");
   return "ok";
 }

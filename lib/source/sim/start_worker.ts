@@ -1,5 +1,5 @@
 /** Starting a worker: this program again, as `gpuctl sim worker`, with its order on standard input. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { env } from "node:process";
 import { GpuctlError } from "../../core/errors.ts";
@@ -22,8 +22,6 @@ export interface Worker {
   readonly pid: number;
   /** The exit status, 128 and the signal's number where a signal ended it. */
   readonly ended: Promise<number>;
-  /** Sends it one more line. */
-  tell(line: string): Promise<void>;
 }
 
 /**
@@ -45,7 +43,7 @@ export async function startWorker(order: WorkerOrder, options: WorkerOptions): P
   });
   // A worker that is gone cannot be written to. That it is gone says more.
   child.stdin?.on("error", () => {});
-  await send(child, JSON.stringify(order));
+  child.stdin?.write(`${JSON.stringify(order)}\n`);
   const standing = new Promise<"standing">((resolve) => {
     child.stdio[STANDING_DESCRIPTOR]?.once("data", () => resolve("standing"));
   });
@@ -53,11 +51,5 @@ export async function startWorker(order: WorkerOrder, options: WorkerOptions): P
   if (first !== "standing" || child.pid === undefined) {
     throw new GpuctlError("unavailable", `Cannot set the scene: its worker ended with status ${first}`);
   }
-  return { pid: child.pid, ended, tell: (line) => send(child, line) };
-}
-
-function send(child: ChildProcess, line: string): Promise<void> {
-  return new Promise((resolve) => {
-    child.stdin?.write(`${line}\n`, () => resolve());
-  });
+  return { pid: child.pid, ended };
 }

@@ -9,8 +9,15 @@ import type { Terminal } from "../../world/ports.ts";
 import { startCuda } from "./cuda.ts";
 import { type Kernel, openKernel } from "./kernel.ts";
 import { adoptNodes } from "./nodes.ts";
-import { FIRST_INHERITED_DESCRIPTOR, type OrderFor, parseOrder, STANDING_DESCRIPTOR } from "./orders.ts";
-import { findSceneProcess, hasLetGo } from "./process_state.ts";
+import {
+  FIRST_INHERITED_DESCRIPTOR,
+  type OrderFor,
+  parseOrder,
+  STANDING_DESCRIPTOR,
+  type WorkerOrder,
+} from "./orders.ts";
+import { hasLetGo } from "./process_state.ts";
+import { formatReady } from "./ready.ts";
 import { readSimServer } from "./server.ts";
 import { sleep } from "./wait.ts";
 
@@ -52,7 +59,7 @@ async function workAsCuda(order: OrderFor<"cuda">, { kernel, terminal }: WorkerW
       return void readToEnd();
     case "outlive":
       sayStanding();
-      announce(order.main, terminal);
+      announce(order, terminal);
       return sleepUntil(order.endsAt);
     case "stop":
       dieWith(order, kernel);
@@ -82,10 +89,10 @@ function loseLeader(kernel: Kernel): Promise<void> {
 }
 
 function workAsForked(order: OrderFor<"forked">, { kernel, terminal }: WorkerWorld): void {
-  const { directory, nodes, inherited, main, leavesAfter, endsAt } = order;
+  const { directory, nodes, inherited, leavesAfter, endsAt } = order;
   adoptNodes(nodes, { directory, first: FIRST_INHERITED_DESCRIPTOR, count: inherited }, kernel);
   sayStanding();
-  announce(main, terminal);
+  announce(order, terminal);
   const leavesAt = leavesAfter === undefined ? Infinity : Date.now() + leavesAfter;
   const end = Math.min(leavesAt, endsAt ?? Infinity);
   sleepUntil(end === Infinity ? undefined : end);
@@ -112,12 +119,12 @@ function sayStanding(): void {
   closeSync(STANDING_DESCRIPTOR);
 }
 
-/** Waits for main's end, and says what main has asked to be said then; nothing if main said nothing. */
-function announce(main: number, terminal: Terminal): void {
-  const words = readToEnd();
+/** Waits for main's end, and says that the scene stands if this is the worker that has to. */
+function announce({ main, announces }: WorkerOrder, terminal: Terminal): void {
+  readToEnd();
   // The pipe breaks a moment before main has let go of its memory and its children.
-  while (!hasLetGo(main) || findSceneProcess(process.pid)?.parentPid === main) sleep(POLL);
-  if (words !== "") terminal.out(words);
+  while (!hasLetGo(main) || process.ppid === main) sleep(POLL);
+  if (announces) terminal.out(`${formatReady([...announces, process.pid], main)}\n`);
 }
 
 function sleepUntil(moment: number | undefined): void {
@@ -128,7 +135,7 @@ function remaining(moment: number) {
   return milliseconds(Math.max(0, moment - Date.now()));
 }
 
-/** One line of standard input, byte by byte: what follows it is for later. */
+/** One line of standard input, byte by byte: its end is waited for later. */
 function readLine(): string {
   const line: number[] = [];
   const byte = new Uint8Array(1);
@@ -136,13 +143,7 @@ function readLine(): string {
   return new TextDecoder().decode(Uint8Array.from(line));
 }
 
-/** All that is left on standard input, once its writer has gone. */
-function readToEnd(): string {
-  const decoder = new TextDecoder();
-  const piece = new Uint8Array(4096);
-  let text = "";
-  for (let count = readSync(STANDARD_INPUT, piece); count > 0; count = readSync(STANDARD_INPUT, piece)) {
-    text += decoder.decode(piece.subarray(0, count), { stream: true });
-  }
-  return text;
+/** Waits until main has gone: it never writes again. */
+function readToEnd(): void {
+  while (readSync(STANDARD_INPUT, new Uint8Array(1)) > 0);
 }

@@ -42,9 +42,7 @@ export function joinParts(parts: readonly [RawPart, ...RawPart[]]): RawText {
       }, was read`;
       whole.problems.add("text", absent("not-reported", part.kind), message);
     }
-    for (const { subject, reason, message } of part.problems.list()) {
-      whole.problems.add(subject, reason, message);
-    }
+    whole.problems.addAll(part.problems);
     for (const [name, value] of part.machine) if (!whole.machine.has(name)) whole.machine.set(name, value);
     whole.takenAt ??= part.takenAt;
     if (part.holders) whole.holders = [...whole.holders ?? [], ...part.holders];

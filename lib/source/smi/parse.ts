@@ -8,7 +8,7 @@ import type { ListedHolder } from "../listed_holder.ts";
 import { cleanText } from "./clean.ts";
 import { joinParts } from "./join.ts";
 import { findParts } from "./parts.ts";
-import { ProblemLog } from "./problem_log.ts";
+import type { ProblemLog } from "./problem_log.ts";
 import { emptyGpu, emptyPart, type RawPart, SMI_TEXT_KINDS, type SmiTextKind } from "./raw.ts";
 import type { Refusal } from "./refusals.ts";
 import { reportOf } from "./report.ts";
@@ -56,13 +56,11 @@ export function parseSmiText(text: string): SmiReading {
   }
   const { whole, refusals } = joinParts([first, ...others]);
   const { kind, takenAt, holders } = whole;
-  const problems = new ProblemLog();
-  for (const { subject, reason, message } of whole.problems.list()) problems.add(subject, reason, message);
-  const report = readReport(withUnnamedGpu(whole), refusals, problems);
+  const report = readReport(withUnnamedGpu(whole), refusals);
   return {
     kind,
     report,
-    problems: problems.list(),
+    problems: whole.problems.list(),
     listing: listingOf(report, whole),
     refusals,
     ...(takenAt === undefined ? {} : { takenAt }),
@@ -77,11 +75,8 @@ function withUnnamedGpu(whole: RawPart): RawPart {
   return { ...whole, gpus: [{ ...emptyGpu(whole.line), listing: loose }] };
 }
 
-function readReport(
-  whole: RawPart,
-  refusals: readonly Refusal[],
-  problems: ProblemLog,
-): Reading<DriverReport> {
+function readReport(whole: RawPart, refusals: readonly Refusal[]): Reading<DriverReport> {
+  const { problems } = whole;
   for (const { text, why, meaning, hint, gpu } of refusals) {
     const subject = gpu?.index !== undefined || gpu?.busId !== undefined
       ? `GPU ${gpu.index ?? gpu.busId}`
@@ -93,7 +88,7 @@ function readReport(
   }
   const [refusal] = refusals;
   if (refusal && whole.kind === "refusal") return absent(refusal.why, refusal.text);
-  const report = reportOf(whole, problems);
+  const report = reportOf(whole);
   noteCutNames(report.gpus, problems);
   if (report.gpus.length === 0) {
     problems.add("GPUs", absent("not-reported"), "The text names no GPU");

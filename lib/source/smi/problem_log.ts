@@ -26,14 +26,15 @@ export class ProblemLog {
     );
   }
 
+  /** Adds what another has collected. */
+  addAll(other: ProblemLog): void {
+    for (const { subject, reason, message } of other.#kept) this.add(subject, reason, message);
+    this.#more += other.#more;
+  }
+
   list(): readonly Problem[] {
     if (this.#more === 0) return this.#kept;
     const message = `${plural(this.#more, "more problem")} of the same text, not listed`;
     return [...this.#kept, { subject: "text", reason: absent("implausible"), message }];
-  }
-
-  /** How many there were, kept or not. */
-  get count(): number {
-    return this.#kept.length + this.#more;
   }
 }

@@ -151,7 +151,7 @@ const RULES: readonly Rule[] = [
   {
     id: "not-installed",
     pattern:
-      /^(?:\S{1,40}: )?(?:line \d+: )?(?:command not found: nvidia-smi|nvidia-smi: (?:command )?not found)/,
+      /^(?:\S{1,40}: )?(?:(?:line )?\d+: )?(?:command not found: nvidia-smi|nvidia-smi: (?:command )?not found)/,
     why: "failed",
     meaning: "nvidia-smi was not found",
     hint: "Install the driver, or see whether its directory is on the PATH",

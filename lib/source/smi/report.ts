@@ -35,7 +35,7 @@ interface Identity {
 }
 
 /** The driver and its GPUs as a text shows them. What is doubtful about them goes to the problems. */
-export function reportOf({ machine, gpus }: RawPart, problems: ProblemLog): DriverReport {
+export function reportOf({ machine, gpus, problems }: RawPart): DriverReport {
   const driver: Driver = {
     version: versionOf(machine.get("driver_version")),
     libraryVersion: versionOf(machine.get("nvml_version")),

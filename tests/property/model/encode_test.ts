@@ -47,6 +47,22 @@ test("parseSnapshot() ends on any text and any JSON: with a snapshot or with a S
   }));
 });
 
+test("decodeSnapshot() ends with any value anywhere: with a snapshot or with a SyntaxError", () => {
+  fc.assert(fc.property(anySnapshot, fc.jsonValue(), fc.nat(), (snapshot, value, turn) => {
+    const json = encodeSnapshot(snapshot);
+    let count = 0;
+    JSON.stringify(json, (_, old) => (count++, old));
+    let place = 0;
+    const text = JSON.stringify(json, (_, old) => place++ === turn % count ? value : old);
+    try {
+      parseSnapshot(text);
+    } catch (error) {
+      assert.ok(error instanceof SyntaxError, String(error));
+      assert.match(error.message, /^Cannot decode snapshot: [^\p{Cc}]+$/u);
+    }
+  }));
+});
+
 function childOf(value: unknown, key: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
 }

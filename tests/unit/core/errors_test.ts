@@ -48,6 +48,8 @@ test("GpuctlError keeps its failure, hint and cause apart", () => {
     },
   );
   assert.equal("cause" in new GpuctlError("usage", "plain"), false);
+  assert.equal(error.status, undefined);
+  assert.equal(new GpuctlError("unavailable", "no such command", { status: 127 }).status, 127);
 });
 
 test("messageOf() finds words in whatever was thrown", () => {

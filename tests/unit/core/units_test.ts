@@ -1,9 +1,11 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import {
+  byteChange,
   type Bytes,
   bytes,
   clockTicks,
+  formatByteChange,
   formatBytes,
   formatDuration,
   milliseconds,
@@ -33,6 +35,22 @@ test("bytes() refuses what is no byte count", () => {
         `Cannot make a byte count as it must be a whole number from 0 to 2^53 - 1: current value is ${value}`,
     });
   }
+});
+
+test("byteChange() takes whole numbers of either sign, and nothing that is not exact", () => {
+  assert.deepEqual([-5, 0, Number.MAX_SAFE_INTEGER].map(byteChange), [-5, 0, Number.MAX_SAFE_INTEGER]);
+  for (const value of [0.5, NaN, -(2 ** 53)]) {
+    assert.throws(() => byteChange(value), {
+      name: "RangeError",
+      message:
+        `Cannot make a byte change as it must be a whole number between -2^53 and 2^53: current value is ${value}`,
+    });
+  }
+});
+
+test("formatByteChange() says which way, and no way for none", () => {
+  const shown = [1.5 * GIB, -20 * MIB, 0, -(GIB - 1)].map((change) => formatByteChange(byteChange(change)));
+  assert.deepEqual(shown, ["+1.5 GiB", "-20 MiB", "0 B", "-1 GiB"]);
 });
 
 test("bytes() gives a type that a bare sum is not", () => {

@@ -38,6 +38,11 @@ test("wrap() keeps a word whole that is wider than the line", () => {
   ]);
 });
 
+test("wrap() leaves no empty line and no blank at a line's end", () => {
+  assert.deepEqual(wrap(" a  b ", { width: 3, label: "" }), ["a b"]);
+  assert.deepEqual(wrap("   ", { width: 1, label: "why: " }), ["why:"]);
+});
+
 test("wrap() breaks nothing without a width", () => {
   const text = "word ".repeat(100).trim();
   assert.deepEqual(wrap(text, { width: undefined, label: "- " }), [`- ${text}`]);

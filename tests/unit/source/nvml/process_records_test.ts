@@ -98,7 +98,7 @@ test("decodeRecords() refuses a size beyond 2^53 when the card's is not known", 
   assert.throws(
     () => decodeRecords(buffer, { count: 1, expected: PROCESS_V2, limits }),
     new ImplausibleAnswer(
-      "the driver lists a process with 1152921504606846976 bytes, and the GPU has 9007199254740991",
+      "Cannot make a byte count as it must be a whole number from 0 to 2^53 - 1: current value is 1152921504606846976",
     ),
   );
 });

@@ -1,0 +1,47 @@
+/** Where this program itself stands: what it cannot see from there is not evidence of absence. */
+import { isPid, type Pid } from "../core/ids.ts";
+import { formatAbsent } from "../core/reading.ts";
+import type { Reader } from "../model/observation.ts";
+import { readLink } from "./files.ts";
+import { judgeInitialPidNamespace, readPidNamespace } from "./namespaces.ts";
+import { findVisibleStat } from "./stat.ts";
+import { readProcStatus } from "./status.ts";
+
+/**
+ * Reads where this program stands.
+ *
+ * @param helpers processes that it has started for its own ends
+ * @throws {Error} if this /proc does not show the program itself: it belongs to another PID namespace
+ */
+export function readReader(procRoot: string, helpers: readonly Pid[]): Reader {
+  const link = readLink(`${procRoot}/self`);
+  const status = readProcStatus(`${procRoot}/self`);
+  const self = link.ok ? Number(link.value) : NaN;
+  if (!isPid(self) || !status.ok) {
+    const why = !link.ok ? formatAbsent(link) : status.ok ? link.value : formatAbsent(status);
+    throw new Error(`Cannot find this program in ${procRoot}: ${why}`);
+  }
+  const pidNamespace = readPidNamespace(`${procRoot}/self`);
+  return {
+    pid: self,
+    uid: status.value.uid,
+    isRoot: status.value.uid === 0,
+    isInitialPidNamespace: judgeInitialPidNamespace(pidNamespace),
+    pidNamespace,
+    ownPids: [self, ...helpers],
+    ancestorPids: listAncestors(self, procRoot),
+  };
+}
+
+/** Its parent, grandparent and so on, and the leader of its session, which a terminal's fate hangs on. */
+function listAncestors(self: Pid, procRoot: string): Pid[] {
+  const found = new Set<Pid>();
+  const own = findVisibleStat(`${procRoot}/${self}`);
+  let next = own;
+  while (next && isPid(next.parentPid) && !found.has(next.parentPid)) {
+    found.add(next.parentPid);
+    next = findVisibleStat(`${procRoot}/${next.parentPid}`);
+  }
+  if (own && isPid(own.session) && own.session !== self) found.add(own.session);
+  return [...found];
+}

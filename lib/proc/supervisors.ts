@@ -1,0 +1,35 @@
+/** The programs that watch over Slurm jobs and containers: while one lives, what it watches has not been left behind. */
+import { readdirSync } from "node:fs";
+import { isPid, type Pid } from "../core/ids.ts";
+import type { Process } from "../model/process.ts";
+import { findVisibleStat } from "./stat.ts";
+
+/** How their short names begin. A process that merely calls itself so protects more than it should, never less. */
+const NAMES = [
+  ...[
+    "slurmstepd",
+    "containerd-shim",
+    "conmon",
+    "systemd-nspawn",
+    "lxc-start",
+    "[lxc monitor]",
+    "incusd",
+    "lxd",
+  ],
+  ...["runsc", "runc", "crun"],
+];
+
+/** Says whether it matters if a process's supervisor lives: its cgroup names a Slurm job or a container. */
+export function hasSupervisor({ owner }: Process): boolean {
+  if (!owner.ok) return false;
+  const { slurmJob, container } = owner.value;
+  return slurmJob !== undefined || (container !== undefined && !container.isMonitor);
+}
+
+/** Lists every process whose name is one of a supervisor's. */
+export function listSupervisors(procRoot: string): Pid[] {
+  return readdirSync(procRoot).map(Number).filter(isPid).filter((pid) => {
+    const comm = findVisibleStat(`${procRoot}/${pid}`)?.comm;
+    return comm !== undefined && NAMES.some((name) => comm.startsWith(name));
+  });
+}
