@@ -100,7 +100,7 @@ export function cleanZombiesCommand(world: World, end: (ending: Ending) => void)
         minBytes: options.minBytes,
         protect: options.protect,
       });
-      const look = { deadline: options.deadline, withUtilization: false };
+      const look = { within: options.deadline, withUtilization: false };
       const { confirm, grace, settle } = options;
       const cleanup = await cleanZombies({
         source,

@@ -77,7 +77,7 @@ function jobOptions(
   const { interval, settle, tolerance, timeout, grace } = options;
   return {
     ...{ command, source, interval, settle, tolerance, timeout, grace },
-    look: { deadline: options.deadline, withUtilization: false },
+    look: { within: options.deadline, withUtilization: false },
     audit: options.killLeftovers ? world.openAuditLog(options.auditLog, source) : undefined,
     onSample: recording.add,
     prepare: (before) => prepare(before, options),

@@ -40,7 +40,7 @@ export async function diffSnapshotsCommand(
 }
 
 async function readSnapshot(name: string, options: DiffJobOptions, world: World): Promise<NamedSnapshot> {
-  const look = { deadline: options.deadline, withUtilization: false };
+  const look = { within: options.deadline, withUtilization: false };
   const source = name === NOW ? options.source : { kind: "file", path: name } as const;
   return { name: name === NOW ? "now" : name, snapshot: await world.look(source, look) };
 }

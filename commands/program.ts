@@ -16,6 +16,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   snapshot: async () => (await import("./snapshot.ts")).snapshotCommand,
   diff: async () => (await import("./diff.ts")).diffCommand,
   "clean-zombies": async () => (await import("./clean_zombies.ts")).cleanZombiesCommand,
+  sim: async () => (await import("./sim.ts")).simCommand,
+  demo: async () => (await import("./demo.ts")).demoCommand,
 };
 const ALIASES: Readonly<Record<string, string>> = { "diff-before-after": "diff" };
 
@@ -74,7 +76,9 @@ async function buildProgram(
   for (const name of names) {
     const build = await COMMANDS[name]?.();
     if (build) {
-      program.addCommand(build(world, end, argv).option("--config <file>", "read settings from this file too"));
+      program.addCommand(
+        build(world, end, argv).option("--config <file>", "read settings from this file too"),
+      );
     }
   }
   program.argument("[command]").action((word) => {

@@ -23,7 +23,7 @@ export function snapshotCommand(world: World, end: (ending: Ending) => void): Co
     .addOption(deadlineOption())
     .action(async (options) => {
       const snapshot = await world.look(options.source, {
-        deadline: options.deadline,
+        within: options.deadline,
         withUtilization: options.utilization ?? false,
       });
       const shown = narrow(snapshot, new Set(chooseGpus(snapshot.gpus.map(({ gpu }) => gpu), options.gpu)));

@@ -74,7 +74,7 @@ async function act(
   });
   // What cannot be recorded is not done.
   for (const planned of plan.acts) audit.append(stamp("intent", plannedAct(planned)));
-  await using sampler = world.openSampler(options.source);
+  await using sampler = await world.openSampler(options.source);
   const acts = await carryOut(plan.acts, options, { ...world, sampler });
   for (const done of acts) audit.append(stamp("outcome", done));
   const after = attribute(await world.observe(options.source, options.look));

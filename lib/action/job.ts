@@ -4,7 +4,7 @@ import { explainHabits, type FrameworkUse } from "../analysis/diff_habits.ts";
 import { diffJob } from "../analysis/diff_job.ts";
 import { GpuctlError } from "../core/errors.ts";
 import type { GpuUuid } from "../core/ids.ts";
-import { formatAbsent } from "../core/reading.ts";
+import { type Absent, absent, formatAbsent } from "../core/reading.ts";
 import { plural } from "../core/text.ts";
 import { formatDuration, type Milliseconds } from "../core/units.ts";
 import type { ChildEnd, JobDiff } from "../model/diff.ts";
@@ -49,7 +49,7 @@ export type JobWorld = Pick<
 export async function runJob(options: JobOptions, world: JobWorld): Promise<JobDiff | StartFailure> {
   // First of all: what is open now was given to us, and is for the command as well.
   using runner = await world.openJobRunner();
-  await using sampler = world.openSampler(options.source);
+  await using sampler = await world.openSampler(options.source);
   // The sampler's helper starts the driver while the first look is taken.
   const warmUp = sampler.sample(options.look);
   const before = await lookBefore(options, world);
@@ -84,12 +84,20 @@ interface Run {
 
 async function lookBefore({ source, look }: JobOptions, { observe }: JobWorld): Promise<Snapshot> {
   const before = attribute(await observe(source, look));
-  if (before.driver.ok) return before;
+  const silence = driverSilence(before);
+  if (silence === undefined) return before;
   throw new GpuctlError(
     "unavailable",
-    `Cannot look before the command as the driver gave no answer: ${formatAbsent(before.driver)}`,
+    `Cannot look before the command as the driver gave no answer: ${formatAbsent(silence)}`,
     { hint: "the command was not started; gpuctl doctor looks for the reason" },
   );
+}
+
+/** Why the driver said nothing, if it did not: GPUs that only the kernel names have no memory to compare. */
+function driverSilence({ driver, source, problems }: Snapshot): Absent | undefined {
+  if (!driver.ok) return driver;
+  if (source !== "proc") return undefined;
+  return problems.find(({ subject }) => subject === "driver")?.reason ?? absent("not-reported");
 }
 
 /** Samples until the command has ended, or was ended when its time was up. */

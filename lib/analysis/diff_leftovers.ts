@@ -3,7 +3,7 @@ import type { GpuIndex, Pid } from "../core/ids.ts";
 import { formatBytes } from "../core/units.ts";
 import type { Handover, Leftover } from "../model/diff.ts";
 import type { Gpu } from "../model/gpu.ts";
-import type { Holder, Snapshot } from "../model/snapshot.ts";
+import type { Snapshot } from "../model/snapshot.ts";
 import type { JudgedGpu } from "./diff_gpu.ts";
 import { collectLeftovers } from "./diff_keepers.ts";
 
@@ -55,14 +55,13 @@ function whyHeld(pid: Pid, { gpu, account }: JudgedGpu & { readonly gpu: Gpu }, 
   );
   const [first] = kept;
   if (!first) return `has GPU ${gpu.index} mapped, where memory is charged to no process`;
-  const amount = first.contextBytes.ok ? formatBytes(first.contextBytes.value) : "the memory";
+  const amount = first.contextBytes.ok ? formatBytes(first.contextBytes.value) : "memory";
+  const claim = `${
+    first.likelyHolders.length === 1 ? "holds" : "may hold"
+  } ${amount} on GPU ${gpu.index} that PID ${first.pid} allocated before it ended`;
+  // What its class rests on stands in its evidence already.
+  const evidence = after.holders.find((holder) => holder.pid === pid)?.evidence ?? [];
   const reasons = first.likelyHolders.find((keeper) => keeper.pid === pid)?.reasons ?? [];
-  const others =
-    after.holders.filter((holder: Holder) =>
-      holder.pid !== pid && first.likelyHolders.some((keeper) => keeper.pid === holder.pid)
-    ).length;
-  const claim = others === 0 ? "holds" : "may hold";
-  return `${claim} ${amount} on GPU ${gpu.index} that PID ${first.pid} allocated before it ended: ${
-    reasons.join(", ")
-  }`;
+  const more = reasons.filter((reason) => !evidence.includes(reason));
+  return more.length === 0 ? claim : `${claim}: ${more.join(", ")}`;
 }

@@ -3,14 +3,15 @@ import type { Environment } from "../model/process.ts";
 
 /** Names that say which GPUs a process may use or what it belongs to, by how they begin. */
 const PREFIXES = [
-  ...["CUDA_", "NVIDIA_", "NCCL_", "XLA_", "TF_", "JAX_", "PYTORCH_"],
+  // Not all of TF_: Terraform's variables begin so too, and hold passwords.
+  ...["CUDA_", "NVIDIA_", "NCCL_", "XLA_", "JAX_", "PYTORCH_", "TF_GPU_", "TF_FORCE_GPU_", "TF_XLA_"],
   ...["SLURM_", "KUBERNETES_", "TORCHELASTIC_", "HOROVOD_", "PMI_", "PMIX_", "OMPI_COMM_WORLD_"],
 ];
 /** The same, whole. */
 const NAMES = new Set([
   ...["RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "NODE_RANK", "CROSS_RANK"],
   ...["WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"],
-  ...["JPY_PARENT_PID", "INVOCATION_ID", "GPU_DEVICE_ORDINAL", "container", "TMUX", "STY"],
+  ...["JPY_PARENT_PID", "INVOCATION_ID", "GPU_DEVICE_ORDINAL", "TF_CONFIG", "container", "TMUX", "STY"],
   // Job ids of PBS, LSF, Grid Engine, Flux, Cobalt, OAR, and the index of a Kubernetes job.
   ...[
     "PBS_JOBID",

@@ -60,6 +60,16 @@ export async function readMemoryOfWaiting(
   return parseMemory(texts, recogniser);
 }
 
+/** Reads the mappings alone, in the same way. */
+export async function readMappingsOfWaiting(
+  directory: string,
+  recogniser: DeviceRecogniser,
+  late: Promise<unknown>,
+): Promise<ProcessMemory["mappings"]> {
+  const text = await readInTime(`${directory}/maps`, late);
+  return mapReading(text, (maps) => parseNodeMappings(maps, recogniser));
+}
+
 function parseMemory(
   { cmdline, environ, maps }: Texts,
   recogniser: DeviceRecogniser | undefined,

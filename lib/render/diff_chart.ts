@@ -33,8 +33,10 @@ const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00
 interface Scale {
   x(place: number): string;
   y(bytes: number): string;
+  /** The slots that have a sample; the lines go from one to the next. */
+  readonly places: readonly number[];
   readonly slots: number;
-  readonly highest: number;
+  readonly step: number;
 }
 
 /** Draws a chart with its key. */
@@ -59,62 +61,54 @@ ${key(layers, colours)}`;
 
 function scaleOf({ slot, end, total, layers }: Chart): Scale {
   const slots = Math.max(2, Math.min(total.length, Math.ceil(end / slot) + 1));
-  const values = [...total, ...stackOf(layers, total.length)].filter((value) => !Number.isNaN(value));
-  const highest = Math.max(1, ...values) * 1.05;
+  const tracks = [total, ...layers.map(({ track }) => track)];
+  const places = Array.from(total.keys()).filter((place) =>
+    tracks.some((track) => !Number.isNaN(track[place]))
+  );
+  const tops = places.map((place) => Math.max(at(total, place), ...stackOf(layers, place)));
+  const step = roundStep(Math.max(1, ...tops) / GRID_LINES);
   return {
+    places,
     slots,
-    highest,
+    step,
     x: (place) => round(PLOT.left + place / (slots - 1) * (PLOT.right - PLOT.left)),
-    y: (value) => round(PLOT.bottom - value / highest * (PLOT.bottom - PLOT.top)),
+    y: (value) => round(PLOT.bottom - value / (step * GRID_LINES) * (PLOT.bottom - PLOT.top)),
   };
 }
 
-/** The top of all layers in each slot. */
-function stackOf(layers: readonly Layer[], slots: number): Float64Array {
-  const stack = new Float64Array(slots);
-  for (const { track } of layers) {
-    for (let place = 0; place < slots; place++) stack[place] = at(stack, place) + at(track, place);
-  }
-  return stack;
+/** The next of 1, 1.5, 2, 3, 4, 6, 8, ... KiB, MiB and so on: a person can read the lines between. */
+function roundStep(least: number): number {
+  const power = 2 ** Math.floor(Math.log2(least));
+  return [power, power * 1.5, power * 2].find((step) => step >= least) ?? power * 2;
+}
+
+/** The upper edge of each layer in one slot, from the bottom up. */
+function stackOf(layers: readonly Layer[], place: number): number[] {
+  let top = 0;
+  return layers.map(({ track }) => top += at(track, place));
 }
 
 function areas(layers: readonly Layer[], colours: readonly string[], scale: Scale): string {
-  let floor = new Float64Array(scale.slots);
-  return layers.map(({ label, track }, place) => {
-    const filled = fillGaps(track, scale.slots);
-    const roof = floor.map((value, slot) => value + at(filled, slot));
-    const up = Array.from(roof, (value, slot) => `${scale.x(slot)},${scale.y(value)}`);
-    const down = Array.from(floor, (value, slot) => `${scale.x(slot)},${scale.y(value)}`).reverse();
-    floor = roof;
-    return `<polygon points="${[...up, ...down].join(" ")}" fill="${
-      colours[place]
+  const stacks = scale.places.map((place) => ({ place, edges: [0, ...stackOf(layers, place)] }));
+  return layers.map(({ label }, layer) => {
+    const edge = (above: number) =>
+      stacks.map(({ place, edges }) => `${scale.x(place)},${scale.y(edges[layer + above] ?? 0)}`);
+    return `<polygon points="${[...edge(1), ...edge(0).reverse()].join(" ")}" fill="${
+      colours[layer]
     }" fill-opacity="0.75"><title>${escapeHtml(label)}</title></polygon>`;
   }).join("\n");
 }
 
-/** A slot without a sample between two with one takes the value before it: a slow sample is no gap in use. */
-function fillGaps(track: Float64Array, slots: number): Float64Array {
-  const filled = track.slice(0, slots);
-  const last = filled.findLastIndex((value) => !Number.isNaN(value));
-  for (let place = 1; place < last; place++) {
-    if (Number.isNaN(at(filled, place, NaN))) filled[place] = at(filled, place - 1, NaN);
-  }
-  return filled;
-}
-
 function linePath(track: Float64Array, scale: Scale): string {
-  const filled = fillGaps(track, scale.slots);
-  let path = "";
-  for (const [place, value] of filled.entries()) {
-    if (Number.isNaN(value)) continue;
-    path += `${path === "" ? "M" : "L"}${scale.x(place)} ${scale.y(value)}`;
-  }
-  return path;
+  const known = scale.places.filter((place) => !Number.isNaN(track[place]));
+  return known.map((place, order) =>
+    `${order === 0 ? "M" : "L"}${scale.x(place)} ${scale.y(at(track, place))}`
+  ).join("");
 }
 
 function gridLines(scale: Scale): string {
   return Array.from({ length: GRID_LINES + 1 }, (_, step) => {
-    const value = scale.highest * step / GRID_LINES;
+    const value = scale.step * step;
     const y = scale.y(value);
     return `<line class="axis" x1="${PLOT.left}" x2="${PLOT.right}" y1="${y}" y2="${y}"/><text x="${
       PLOT.left - 8
@@ -143,12 +137,13 @@ function key(layers: readonly Layer[], colours: readonly string[]): string {
   const items = layers.map(({ label }, place) =>
     `<li><span style="background:${colours[place]}"></span>${escapeHtml(label)}</li>`
   );
-  return `<ul class="key">\n${items.join("\n")}\n</ul>`;
+  return `<ul class="key">\n${items.join("\n")}\n<li>line: all that is in use</li>\n</ul>`;
 }
 
-function at(track: Float64Array, place: number, missing = 0): number {
+/** The value of a slot; one that was not listed there holds nothing. */
+function at(track: Float64Array, place: number): number {
   const value = track[place] ?? NaN;
-  return Number.isNaN(value) ? missing : value;
+  return Number.isNaN(value) ? 0 : value;
 }
 
 function round(value: number): string {

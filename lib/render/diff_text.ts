@@ -208,8 +208,15 @@ const CHANGE_COLUMNS: readonly Column<ChangeRow>[] = [
   { title: "GPU", align: "right", cell: ({ index }) => String(index) },
   { title: "BEFORE", align: "right", cell: ({ before }) => cellOfBytes(before) },
   { title: "AFTER", align: "right", cell: ({ after }) => cellOfBytes(after) },
-  { title: "COMMAND", align: "left", cell: formatShortCommand, isCutFirst: true },
+  {
+    title: "COMMAND",
+    align: "left",
+    cell: (change) => change.name === "" ? DEAD : formatShortCommand(change),
+    isCutFirst: true,
+  },
 ];
+/** Stands for the command of a process that was dead when the snapshot was taken. */
+const DEAD = "(dead)";
 
 function changeLines({ changes, gpus }: SnapshotDiff, options: TableOptions): string[] {
   if (changes.length === 0) return [];

@@ -33,7 +33,8 @@ export interface Terminal {
 
 /** What a look at the machine may cost. */
 export interface LookOptions {
-  readonly deadline: Milliseconds;
+  /** How long the driver may take to answer. */
+  readonly within: Milliseconds;
   /** Utilization costs about 4 ms a GPU. */
   readonly withUtilization: boolean;
 }
@@ -163,7 +164,7 @@ export interface World {
   look(source: SourceChoice, options: LookOptions): Promise<Snapshot>;
   /** One look at a live machine, before anything is concluded from it. */
   observe(source: LiveSource, options: LookOptions): Promise<Observation>;
-  openSampler(source: LiveSource): Sampler;
+  openSampler(source: LiveSource): Promise<Sampler>;
   readonly locks: Locks;
   /** The record at this path, or at the place that acts on this source are recorded in. */
   openAuditLog(path: string | undefined, source: LiveSource): AuditLog;
@@ -172,6 +173,8 @@ export interface World {
   /** Opens what starts commands; dispose of it once everything that they left has been looked at. */
   openJobRunner(): Promise<JobRunner>;
   readonly simulation: Simulation;
+  /** A new folder that is removed again with everything in it. */
+  temporaryFolder(): Disposable & { readonly path: string };
   /** A variable of this program's own environment. */
   variable(name: string): string | undefined;
 }

@@ -4,18 +4,20 @@
  */
 import { fstatSync, writeSync } from "node:fs";
 import { errnoOf, GpuctlError, messageOf } from "../core/errors.ts";
+import type { Libc } from "../native/libc.ts";
+import { bindTerminal } from "../native/terminal.ts";
 import type { Terminal } from "./ports.ts";
 
 const STDOUT = 1;
 const STDERR = 2;
-/** Majors of /dev/pts/N (devices.txt of the kernel: Unix98 PTY slaves) and of the consoles. */
-const TERMINAL_MAJORS = new Set([4, 5, ...Array.from({ length: 8 }, (_, index) => 136 + index)]);
+/** Fewer columns than this are no table; a number as small is a mistake. */
+const NARROWEST = 20;
 
 /** Thrown through everything when the reader of our output has gone: it has read all it wanted. */
 export class ClosedPipe extends Error {}
 
 /** Opens the real terminal. Colour follows NO_COLOR and TERM (no-color.org). */
-export function openTerminal(variable: (name: string) => string | undefined): Terminal {
+export function openTerminal(variable: (name: string) => string | undefined, libc: Libc): Terminal {
   return {
     out: (text) => writeAll(STDOUT, text, "standard output"),
     err: (text) => {
@@ -29,10 +31,13 @@ export function openTerminal(variable: (name: string) => string | undefined): Te
       return leadsTo(STDERR, variable("JOURNAL_STREAM"));
     },
     get screen() {
-      if (!isTerminal(STDOUT)) return undefined;
+      const terminal = bindTerminal(libc);
+      if (!terminal.isTerminal(STDOUT)) return undefined;
       const columns = Number(variable("COLUMNS") ?? NaN);
       return {
-        columns: Number.isSafeInteger(columns) && columns >= 20 ? columns : widthOf(STDOUT),
+        columns: Number.isSafeInteger(columns) && columns >= NARROWEST
+          ? columns
+          : terminal.findColumns(STDOUT) ?? 80,
         hasColour: variable("NO_COLOR") === undefined && variable("TERM") !== "dumb",
       };
     },
@@ -54,15 +59,6 @@ function writeAll(descriptor: number, text: string, name: string): void {
   }
 }
 
-function isTerminal(descriptor: number): boolean {
-  try {
-    const { rdev } = fstatSync(descriptor);
-    return TERMINAL_MAJORS.has((rdev >> 8) & 0xfff);
-  } catch {
-    return false; // A closed descriptor is no terminal, and neither is anything else that cannot be looked at.
-  }
-}
-
 /** Says whether a descriptor is the stream that JOURNAL_STREAM names, as `device:inode`. */
 function leadsTo(descriptor: number, stream: string | undefined): boolean {
   if (stream === undefined) return false;
@@ -72,8 +68,4 @@ function leadsTo(descriptor: number, stream: string | undefined): boolean {
   } catch {
     return false; // A closed descriptor leads nowhere.
   }
-}
-
-function widthOf(_descriptor: number): number {
-  return 80;
 }

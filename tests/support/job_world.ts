@@ -133,13 +133,14 @@ export function jobWorld(spec: JobWorldSpec): FakeJobWorld {
       const seen = observe(now === "no answer" ? { processes: [] } : now);
       return Promise.resolve(now === "no answer" ? { ...seen, report: absent("timed-out") } : seen);
     },
-    openSampler: () => ({
-      sample() {
-        samples++;
-        return Promise.resolve(report());
-      },
-      [Symbol.asyncDispose]: () => Promise.resolve(),
-    }),
+    openSampler: () =>
+      Promise.resolve({
+        sample() {
+          samples++;
+          return Promise.resolve(report());
+        },
+        [Symbol.asyncDispose]: () => Promise.resolve(),
+      }),
     openJobRunner: () => Promise.resolve(runner),
   };
 }

@@ -23,14 +23,20 @@ export interface SmiScript extends Disposable {
 /** Makes such a program. The last key that the arguments begin with counts; other arguments end with status 2. */
 export function smiScript(answers: Readonly<Record<string, SmiAnswer>>): SmiScript {
   const folder = temporaryFolder();
-  const cases = Object.entries(answers).map(([words, { out = "", err = "", status = 0, before = "" }], place) => {
-    folder.write(`${place}.out`, out);
-    folder.write(`${place}.err`, err);
-    return `"${words}"*) ${before === "" ? ":" : before}; cat "$DIR/${place}.out"; cat "$DIR/${place}.err" >&2; exit ${status};;`;
-  });
+  const cases = Object.entries(answers).map(
+    ([words, { out = "", err = "", status = 0, before = "" }], place) => {
+      folder.write(`${place}.out`, out);
+      folder.write(`${place}.err`, err);
+      return `"${words}"*) ${
+        before === "" ? ":" : before
+      }; cat "$DIR/${place}.out"; cat "$DIR/${place}.err" >&2; exit ${status};;`;
+    },
+  );
   const path = folder.write(
     "nvidia-smi",
-    `#!/bin/sh\nDIR='${folder.path}'\necho "$*" >> "$DIR/calls"\ncase "$*" in\n${cases.reverse().join("\n")}\nesac\nexit 2\n`,
+    `#!/bin/sh\nDIR='${folder.path}'\necho "$*" >> "$DIR/calls"\ncase "$*" in\n${
+      cases.reverse().join("\n")
+    }\nesac\nexit 2\n`,
   );
   chmodSync(path, 0o755);
   return {
@@ -42,7 +48,9 @@ export function smiScript(answers: Readonly<Record<string, SmiAnswer>>): SmiScri
       records: { directory: `${folder.path}/records`, uid: process.getuid?.() ?? 0 },
     },
     calls: () =>
-      existsSync(`${folder.path}/calls`) ? readFileSync(`${folder.path}/calls`, "utf8").trimEnd().split("\n") : [],
+      existsSync(`${folder.path}/calls`)
+        ? readFileSync(`${folder.path}/calls`, "utf8").trimEnd().split("\n")
+        : [],
     [Symbol.dispose]: () => folder[Symbol.dispose](),
   };
 }

@@ -39,10 +39,16 @@ export function summarise(reading: SmiReading): SmiSummary {
       ? {
         driver: formatDriver(report.value.driver),
         gpus: report.value.gpus.map(summariseGpu),
-        ...filled("unreadableGpus", report.value.unreadableGpus.map(({ index, reason }) => `${index} ${say(reason)}`)),
+        ...filled(
+          "unreadableGpus",
+          report.value.unreadableGpus.map(({ index, reason }) => `${index} ${say(reason)}`),
+        ),
       }
       : { report: say(report) }),
-    ...filled("problems", problems.map(({ subject, reason, message }) => `${subject} | ${say(reason)} | ${message}`)),
+    ...filled(
+      "problems",
+      problems.map(({ subject, reason, message }) => `${subject} | ${say(reason)} | ${message}`),
+    ),
     ...(holders === undefined ? {} : { holders: holders.map(formatHolder) }),
     ...filled("refusals", refusals.map(({ id }) => id)),
   };
@@ -78,7 +84,9 @@ function formatDriver({ version, libraryVersion, cudaVersion }: Driver): string 
   return pairs([["version", version], ["library", libraryVersion], ["cuda", cudaVersion]]);
 }
 
-function formatMig({ uuid, gpuInstance, computeInstance, profile, memoryTotal, memoryUsed }: MigInstance): string {
+function formatMig(
+  { uuid, gpuInstance, computeInstance, profile, memoryTotal, memoryUsed }: MigInstance,
+): string {
   return `${uuid} ${
     pairs([
       ["gi", gpuInstance],
@@ -97,7 +105,9 @@ function formatList(list: ProcessList): string {
 function formatContext({ pid, kind, used, gpuInstance, computeInstance, name }: Context): string {
   const memory = inMiB(used);
   const instances = gpuInstance === undefined ? "" : ` gi ${gpuInstance} ci ${computeInstance}`;
-  return `${pid} ${kind} ${memory.ok ? memory.value : say(memory)}${instances}${name === undefined ? "" : ` ${name}`}`;
+  return `${pid} ${kind} ${memory.ok ? memory.value : say(memory)}${instances}${
+    name === undefined ? "" : ` ${name}`
+  }`;
 }
 
 function formatHolder({ pid, user, command, uses }: ListedHolder): string {

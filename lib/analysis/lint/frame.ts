@@ -43,6 +43,22 @@ export class Frame {
     this.#declaredGlobal = declaredGlobal;
   }
 
+  /** The top of a module. */
+  static ofModule(
+    module: ModuleInfo,
+    settings: Pick<Settings, "source" | "globals" | "isConditional" | "uncalled" | "importedAt">,
+  ): Frame {
+    const { globals } = settings;
+    return new Frame({
+      ...settings,
+      module,
+      scope: globals,
+      enclosing: [],
+      owner: undefined,
+      isBranch: false,
+    });
+  }
+
   /** The same place on a path that may not be taken. */
   onBranch(): Frame {
     return new Frame({ ...this.settings, isConditional: true, isBranch: true }, this.#declaredGlobal);

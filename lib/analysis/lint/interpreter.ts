@@ -35,6 +35,7 @@ export class Interpreter implements Engine {
   /** Where a function led from a state: calling it again from there leads to the same. */
   readonly #outcomes = new Map<string, WeakMap<State, State>>();
   readonly #active = new Set<string>();
+  readonly #onceLoaded = new Map<ModuleInfo, State>();
 
   constructor(run: Run) {
     this.run = run;
@@ -68,19 +69,16 @@ export class Interpreter implements Engine {
     const around = importer?.frame.settings;
     const step = importer && around && this.run.stepAt(importer.statement, around.source);
     for (const { source, root } of module.chunks) {
-      const frame = new Frame({
-        module,
-        source,
-        scope: globals,
-        globals,
-        enclosing: [],
-        owner: undefined,
-        isConditional: around?.isConditional ?? false,
-        isBranch: false,
-        uncalled: around?.uncalled,
-        importedAt: step && around ? [...around.importedAt, step] : [],
-      });
-      this.#executeAll(childrenOf(root), frame);
+      this.#executeAll(
+        childrenOf(root),
+        Frame.ofModule(module, {
+          source,
+          globals,
+          isConditional: around?.isConditional ?? false,
+          uncalled: around?.uncalled,
+          importedAt: step && around ? [...around.importedAt, step] : [],
+        }),
+      );
     }
     this.run.loaded.set(module, this.run.state);
     return globals;
@@ -89,24 +87,27 @@ export class Interpreter implements Engine {
   /** Runs a function as if it were called some time after its module was loaded. */
   #runUncalled(fn: FunctionInfo): void {
     const { module, source, owner, name } = fn;
+    this.run.state = this.#stateOnceLoaded(module);
     const globals = this.run.scopes.get(module) ?? new Map();
-    const loaded = this.run.loaded.get(module) ?? this.run.state;
-    // What the main program goes on to do says nothing of a function that another process or thread may run.
-    const cudaStart = module === this.run.program ? undefined : loaded.cudaStart;
-    this.run.state = { ...loaded, cudaStart, settings: new Map() };
-    const frame = new Frame({
-      module,
+    const frame = Frame.ofModule(module, {
       source,
-      scope: globals,
       globals,
-      enclosing: [],
-      owner: undefined,
       isConditional: false,
-      isBranch: false,
       uncalled: name,
       importedAt: [],
     });
     this.#callFunction(fn, frame, owner ? { kind: "instance", cls: owner } : undefined);
+  }
+
+  #stateOnceLoaded(module: ModuleInfo): State {
+    const before = this.#onceLoaded.get(module);
+    if (before !== undefined) return before;
+    const loaded = this.run.loaded.get(module) ?? this.run.state;
+    // What the main program goes on to do says nothing of a function that another process or thread may run.
+    const cudaStart = module === this.run.program ? undefined : loaded.cudaStart;
+    const state: State = { ...loaded, cudaStart, settings: new Map() };
+    this.#onceLoaded.set(module, state);
+    return state;
   }
 
   executeBody(body: Node | undefined, frame: Frame): void {
@@ -237,7 +238,7 @@ export class Interpreter implements Engine {
     this.run.called.add(key);
     if (this.#active.has(key)) return;
     const { isConditional, uncalled } = frame.settings;
-    const outcomeKey = JSON.stringify([key, isConditional, uncalled]);
+    const outcomeKey = JSON.stringify([key, isConditional, uncalled !== undefined]);
     const outcomes = this.#outcomes.get(outcomeKey) ?? new WeakMap<State, State>();
     this.#outcomes.set(outcomeKey, outcomes);
     const before = this.run.state;

@@ -1,7 +1,7 @@
 /**
  * Rewrites what the parser's grammar lacks, one character for one, so that every offset stays true: Python 2 (print and
- * exec statements, `10L`, backquotes, ur"") and a few corners of Python 3 (`4.`, a bare `yield`, targets of `with`, form
- * feeds, the byte order mark). It is a lexer, so that strings and comments are left alone.
+ * exec statements, `10L`, backquotes, ur"") and a few corners of Python 3 (`4.`, a bare `yield`, targets of `with`, stars
+ * in targets of `for`, `case A():`, form feeds, the byte order mark). It is a lexer, so that strings and comments are left alone.
  */
 
 /** The most brackets that CPython lets one open inside another (MAXLEVEL of its tokenizer). */
@@ -46,7 +46,8 @@ class Rewriter {
   /** Where the brackets stand that are open here. */
   readonly #open: number[] = [];
   #isStatementStart = true;
-  #isWithHeader = false;
+  /** What kind of header the characters belong to, where the grammar lacks something in it. */
+  #header: "with" | "for" | "case" | undefined;
   #isInBackquotes = false;
 
   constructor(source: string) {
@@ -84,6 +85,7 @@ class Rewriter {
       case ")":
       case "]":
       case "}":
+        if (this.#header === "case") this.#closeEmpty(this.#open.at(-1));
         this.#open.pop();
         return;
       case "`":
@@ -94,8 +96,11 @@ class Rewriter {
       case ":":
         if (this.#open.length > 0) return;
         this.#isStatementStart = true;
-        this.#isWithHeader = false;
+        this.#header = undefined;
         return;
+      case "*":
+        if (this.#header === "for") this.#replace(this.#at - 1, " ");
+        break;
       case "\0":
         this.#refuse(this.#at - 1, "it has a null byte");
         return;
@@ -112,11 +117,17 @@ class Rewriter {
     if (this.#open.length > DEEPEST_BRACKETS) this.#refuse(offset, "too many brackets are open");
   }
 
+  /** The pattern `case A():` has brackets that the grammar wants filled. */
+  #closeEmpty(open: number | undefined): void {
+    if (open === undefined || open !== this.#at - 2 || open < this.#copied) return;
+    this.#replace(open, "  ");
+  }
+
   #endLine(): void {
     this.#at += this.#source.startsWith("\r\n", this.#at) ? 2 : 1;
     if (this.#open.length === 0) {
       this.#isStatementStart = true;
-      this.#isWithHeader = false;
+      this.#header = undefined;
     }
     this.#startLine();
   }
@@ -156,8 +167,11 @@ class Rewriter {
     const isFirst = this.#isStatementStart && this.#open.length === 0;
     this.#isStatementStart = isFirst && word === "async";
     if (word === "yield" && this.#endsHere()) this.#replace(start, "None ");
-    else if (word === "as" && this.#isWithHeader) this.#replace(start, ", ");
-    else if (isFirst && word === "with") this.#isWithHeader = true;
+    else if (word === "as" && this.#header === "with") this.#replace(start, ", ");
+    else if (isFirst && word === "with") this.#header = "with";
+    else if (isFirst && word === "case" && this.#hasOperand()) this.#header = "case";
+    else if (word === "for") this.#header = "for";
+    else if (word === "in" && this.#header === "for") this.#header = undefined;
     else if (isFirst && word === "print") this.#print(start);
     else if (isFirst && word === "exec" && this.#hasOperand()) {
       this.#execOffsets.push(start);

@@ -1,6 +1,6 @@
 import { messageOf } from "../../core/errors.ts";
 import { type Absent, absent, known, type Reading, valueOf } from "../../core/reading.ts";
-import { formatDuration, milliseconds } from "../../core/units.ts";
+import { formatDuration, type Milliseconds } from "../../core/units.ts";
 import type { DriverReport } from "../../model/gpu.ts";
 import type { Clock, LookOptions, Sampler } from "../../world/ports.ts";
 import { encodeStart, type HelperRequest } from "./frames.ts";
@@ -77,7 +77,7 @@ class HelperSampler implements Helper {
     if (session !== undefined) await this.#end(session, this.#options.clock.now());
   }
 
-  async #ask({ deadline, withUtilization }: LookOptions): Promise<Reading<DriverReport>> {
+  async #ask({ within, withUtilization }: LookOptions): Promise<Reading<DriverReport>> {
     if (this.#isClosed) return absent("failed", "the helper process has been closed");
     const started = this.#session === undefined ? this.#start() : known(this.#session);
     if (!started.ok) return started;
@@ -85,11 +85,10 @@ class HelperSampler implements Helper {
     this.#session = session;
     const { clock } = this.#options;
     const askedAt = clock.now();
-    const span = deadline - clock.monotonic();
-    const reply = await session.ask({ withUtilization, span });
+    const reply = await session.ask({ withUtilization, span: within });
     if (reply.kind === "answered") return reply.report;
     this.#session = undefined;
-    return await this.#end(session, askedAt) ?? explain(reply, span);
+    return await this.#end(session, askedAt) ?? explain(reply, within);
   }
 
   #start(): Reading<HelperSession> {
@@ -122,12 +121,12 @@ function describeStuck({ pid, since }: StuckHelper, unrecorded?: string): Absent
   return absent("timed-out", `helper ${pid} has been stuck in the driver since ${since}${note}`);
 }
 
-function explain(reply: Exclude<Reply, { kind: "answered" }>, span: number): Absent {
+function explain(reply: Exclude<Reply, { kind: "answered" }>, span: Milliseconds): Absent {
   switch (reply.kind) {
     case "late":
       return absent(
         "timed-out",
-        `the driver gave no answer within ${formatDuration(milliseconds(Math.max(0, span)))}`,
+        `the driver gave no answer within ${formatDuration(span)}`,
       );
     case "ended":
       return absent("failed", `the helper process ${describeEnding(reply.ending)} without an answer`);

@@ -3,6 +3,7 @@ import { GpuctlError } from "../../core/errors.ts";
 import { type Bytes, bytes, formatBytes, sumBytes } from "../../core/units.ts";
 import { chargeOnce } from "./report.ts";
 import type { Kernel } from "./kernel.ts";
+import type { MemoryLocks } from "./locks.ts";
 import { type MemoryPlace, openMemoryPool, type OwnMemory, readHeldMemory } from "./memory.ts";
 import { cudaNodes, type NodeUse, openNodes } from "./nodes.ts";
 import { cudaCandidates, type SimServer } from "./server.ts";
@@ -92,11 +93,11 @@ export interface PlacedMemory extends OwnMemory {
  */
 export function startCuda(server: SimServer, demand: CudaDemand, kernel: Kernel): CudaHolding {
   const { view, size, parts, stray, imports } = demand;
-  checkRoom(server, demand, kernel);
+  checkRoom(server, demand, kernel.locks);
   const places = stray ? [...view.used, stray] : view.used;
   const nodes = nodesOf(server, { used: places, visible: view.visible });
   const nodeDescriptors = openNodes(nodes, kernel);
-  const pool = openMemoryPool(server.directory, kernel);
+  const pool = openMemoryPool(server.directory, kernel.locks);
   const take = (place: MemoryPlace, amount: Bytes) => ({ place, ...pool.allocate(place, amount) });
   const contexts = view.used.map((place) => take(place, CONTEXT_SIZE));
   const allocations = view.used.flatMap((place) => split(size, parts).map((part) => take(place, part)));
@@ -115,11 +116,11 @@ function split(size: Bytes, parts: number): Bytes[] {
     .filter((amount) => amount > 0);
 }
 
-function checkRoom(server: SimServer, { view, size }: CudaDemand, kernel: Kernel): void {
+function checkRoom(server: SimServer, { view, size }: CudaDemand, locks: MemoryLocks): void {
   for (const { gpu: index, mig } of view.used) {
     const gpu = server.gpus.find((known) => known.index === index);
     if (gpu === undefined) continue;
-    const held = chargeOnce(readHeldMemory(server.directory, [index], kernel));
+    const held = chargeOnce(readHeldMemory(server.directory, [index], locks));
     const instance = mig && gpu.faults.mig.find(({ gpuInstance }) => gpuInstance === mig.gpuInstance);
     const inside = mig ? held.filter(({ name }) => name.mig?.gpuInstance === mig.gpuInstance) : held;
     const total = instance ? instance.memory : gpu.memoryTotal - gpu.memoryReserved - gpu.faults.unattributed;

@@ -1,9 +1,11 @@
 /** The driver of a simulated server: like the real one it knows who allocated memory and that somebody still holds it. */
-import { isPid, pid } from "../../core/ids.ts";
+import { isPid } from "../../core/ids.ts";
 import type { DriverReport } from "../../model/gpu.ts";
-import { openKernel } from "./kernel.ts";
-import { readHeldMemory, readPidNamespace } from "./memory.ts";
-import { outerPids } from "./outer_pids.ts";
+import { openLibc } from "../../native/libc.ts";
+import type { AllocationName } from "./allocation.ts";
+import { bindMemoryLocks } from "./locks.ts";
+import { readHeldMemory } from "./memory.ts";
+import { findOuterPids, ownPidNamespace } from "./pid_namespace.ts";
 import { describeServer } from "./report.ts";
 import { readSimServer } from "./server.ts";
 import { sleep } from "./wait.ts";
@@ -19,27 +21,21 @@ export interface SimDriver extends Disposable {
 
 /** Opens the driver of the simulated server in a directory. */
 export async function openSimDriver(directory: string): Promise<SimDriver> {
-  const kernel = await openKernel();
-  const pidNamespace = readPidNamespace();
+  const libc = await openLibc();
+  const locks = bindMemoryLocks(libc);
+  const own = ownPidNamespace();
   return {
     read(options) {
       const server = readSimServer(directory);
       if (server.faults.hangs) sleep();
       if (server.faults.latency > 0) sleep(server.faults.latency);
-      const findOuterPid = outerPids();
-      const held = readHeldMemory(directory, server.gpus.map(({ index }) => index), kernel);
-      const charged = held.map((memory) => {
-        const { name } = memory;
-        const isNear = name.pidNamespace === pidNamespace;
-        return {
-          ...memory,
-          owner: isNear
-            ? isPid(name.pid) ? pid(name.pid) : undefined
-            : findOuterPid(name.pid, name.pidNamespace),
-        };
-      });
+      const findOuterPid = findOuterPids();
+      const ownerOf = ({ pid, pidNamespace }: AllocationName) =>
+        pidNamespace !== own ? findOuterPid(pid, pidNamespace) : isPid(pid) ? pid : undefined;
+      const held = readHeldMemory(directory, server.gpus.map(({ index }) => index), locks);
+      const charged = held.map((memory) => ({ ...memory, owner: ownerOf(memory.name) }));
       return describeServer(server, charged, options);
     },
-    [Symbol.dispose]: () => kernel[Symbol.dispose](),
+    [Symbol.dispose]: () => libc[Symbol.dispose](),
   };
 }

@@ -11,7 +11,6 @@ import {
   linkSync,
   openSync,
   readdirSync,
-  readlinkSync,
   renameSync,
   unlinkSync,
 } from "node:fs";
@@ -25,7 +24,8 @@ import {
   formatAllocationName,
   type MigPlace,
 } from "./allocation.ts";
-import type { Kernel } from "./kernel.ts";
+import type { MemoryLocks } from "./locks.ts";
+import { ownPidNamespace } from "./pid_namespace.ts";
 import { memoryDirectory } from "./server.ts";
 
 /** Memory that somebody holds. */
@@ -56,8 +56,8 @@ export interface MemoryPool {
   import(place: MemoryPlace, path: string): OwnMemory;
 }
 
-export function openMemoryPool(directory: string, kernel: Kernel): MemoryPool {
-  const pidNamespace = readPidNamespace();
+export function openMemoryPool(directory: string, locks: MemoryLocks): MemoryPool {
+  const pidNamespace = ownPidNamespace();
   let serial = 0;
   /** Makes a file under a name that stands for nothing, takes the lock, and only then gives it its name. */
   const appear = (
@@ -74,7 +74,7 @@ export function openMemoryPool(directory: string, kernel: Kernel): MemoryPool {
     });
     const path = join(memoryDirectory(directory, place.gpu), name);
     const descriptor = make(`${path}.new`);
-    kernel.hold(descriptor, pid);
+    locks.hold(descriptor, pid);
     renameSync(`${path}.new`, path);
     return { path, descriptor };
   };
@@ -96,21 +96,16 @@ export function openMemoryPool(directory: string, kernel: Kernel): MemoryPool {
 }
 
 /** Finds the memory of some GPUs that somebody holds. Memory that comes or goes meanwhile may be in it or not. */
-export function readHeldMemory(directory: string, gpus: Iterable<number>, kernel: Kernel): HeldMemory[] {
-  return [...allocationFiles(directory, gpus, kernel)].filter(({ isHeld }) => isHeld)
+export function readHeldMemory(directory: string, gpus: Iterable<number>, locks: MemoryLocks): HeldMemory[] {
+  return [...allocationFiles(directory, gpus, locks)].filter(({ isHeld }) => isHeld)
     .map(({ gpu, name, size, inode }) => ({ gpu, name, size, inode }));
 }
 
 /** Removes the files that stood for memory which nobody holds any more, as far as this user may. */
-export function sweepMemory(directory: string, gpus: Iterable<number>, kernel: Kernel): void {
-  for (const { path, isHeld } of allocationFiles(directory, gpus, kernel)) {
+export function sweepMemory(directory: string, gpus: Iterable<number>, locks: MemoryLocks): void {
+  for (const { path, isHeld } of allocationFiles(directory, gpus, locks)) {
     if (!isHeld) removeIfAllowed(path);
   }
-}
-
-/** This process's PID namespace, the number in the kernel's `pid:[4026531836]`. */
-export function readPidNamespace(): number {
-  return Number(/\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0]);
 }
 
 interface AllocationFile extends HeldMemory {
@@ -121,13 +116,13 @@ interface AllocationFile extends HeldMemory {
 function* allocationFiles(
   directory: string,
   gpus: Iterable<number>,
-  kernel: Kernel,
+  locks: MemoryLocks,
 ): Generator<AllocationFile> {
   for (const gpu of gpus) {
     const folder = memoryDirectory(directory, gpu);
     for (const text of readdirSync(folder)) {
       const name = findAllocationName(text);
-      const file = name && findFile(join(folder, text), name.pid, kernel);
+      const file = name && findFile(join(folder, text), name.pid, locks);
       if (name && file) yield { gpu, name, path: join(folder, text), ...file };
     }
   }
@@ -136,7 +131,7 @@ function* allocationFiles(
 function findFile(
   path: string,
   pid: number,
-  kernel: Kernel,
+  locks: MemoryLocks,
 ): Pick<AllocationFile, "isHeld" | "size" | "inode"> | undefined {
   let descriptor: number;
   try {
@@ -147,7 +142,7 @@ function findFile(
   }
   try {
     const { size, ino } = fstatSync(descriptor, { bigint: true });
-    return { isHeld: kernel.isHeld(descriptor, pid), size: bytes(size), inode: ino };
+    return { isHeld: locks.isHeld(descriptor, pid), size: bytes(size), inode: ino };
   } finally {
     closeSync(descriptor);
   }

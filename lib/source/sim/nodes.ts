@@ -4,6 +4,8 @@ import { errnoOf } from "../../core/errors.ts";
 import type { Kernel } from "./kernel.ts";
 import { controlNodePath, gpuNodePath, type SimServer, uvmNodePath } from "./server.ts";
 
+const PAGE = 4096;
+
 /** How often a process has one node open and how many lines of its maps name it. */
 export interface NodeUse {
   readonly path: string;
@@ -54,7 +56,7 @@ export function openNodes(nodes: readonly NodeUse[], kernel: Kernel): number[] {
   return nodes.flatMap(({ path, open, mapped }) => {
     const descriptors = Array.from({ length: open }, () => openSync(path, "r+"));
     const [first] = descriptors;
-    for (let line = 0; first !== undefined && line < mapped; line++) kernel.map(first);
+    for (let line = 0; first !== undefined && line < mapped; line++) kernel.own.mapFile(first, PAGE);
     return descriptors;
   });
 }
@@ -77,7 +79,7 @@ export function adoptNodes(
   for (const { path, mapped } of nodes) {
     const descriptor = own.get(path);
     if (descriptor === undefined) throw new Error(`Cannot map ${path}: it was not inherited`);
-    for (let line = 0; line < mapped; line++) kernel.map(descriptor);
+    for (let line = 0; line < mapped; line++) kernel.own.mapFile(descriptor, PAGE);
   }
 }
 

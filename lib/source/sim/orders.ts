@@ -33,7 +33,7 @@ const ORDER = v.variant("role", [
     imports: v.array(v.object({ place: PLACE, path: v.string() })),
     /**
      * `follow` ends with main, `outlive` stays until the scene is over; `stop` stops itself and `lose-leader` ends its
-     * main thread, and either is killed with main or when the scene is over.
+     * main thread, and either is killed with main.
      */
     then: v.picklist(["follow", "outlive", "stop", "lose-leader"]),
   }),

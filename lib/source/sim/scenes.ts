@@ -1,12 +1,13 @@
 /** Jobs on a simulated server, scene by scene, as measured on a real one. */
-import type { Ending } from "../../core/errors.ts";
-import { GpuctlError } from "../../core/errors.ts";
+import process from "node:process";
+import { type Ending, GpuctlError } from "../../core/errors.ts";
 import { bytes, milliseconds } from "../../core/units.ts";
 import type { JobPlan, Scene } from "../../model/simulation.ts";
+import type { ProcStat } from "../../model/process.ts";
+import { findStat } from "../../proc/stat.ts";
 import type { CudaHolding } from "./cuda.ts";
 import { inheritedNodes, monitorNodes, openNodes } from "./nodes.ts";
 import type { OrderFor } from "./orders.ts";
-import { findSceneProcess, type SceneProcess } from "./process_state.ts";
 import {
   cudaOrder,
   holdHere,
@@ -19,7 +20,6 @@ import {
   type Stage,
   start,
   stay,
-  timeLeft,
 } from "./stage.ts";
 import type { Worker } from "./start_worker.ts";
 
@@ -87,7 +87,9 @@ async function leaveSpawnedWorkers(stage: Stage): Promise<Ending> {
   const order = cudaOrder(stage, { then: "outlive" });
   const first = await start(stage, order, { argv: SPAWNED });
   const second = await start(stage, { ...order, announces: [first.pid] }, { argv: SPAWNED });
-  await start(stage, { role: "tracker", ...life(stage), workers: [first.pid, second.pid] }, { argv: TRACKER });
+  await start(stage, { role: "tracker", ...life(stage), workers: [first.pid, second.pid] }, {
+    argv: TRACKER,
+  });
   return leave(stage);
 }
 
@@ -117,20 +119,22 @@ async function holdAndReleaseSlowly(stage: Stage): Promise<Ending> {
 async function supervise(
   stage: Stage,
   then: "stop" | "lose-leader",
-  stands: (process: SceneProcess) => boolean,
+  stands: (process: ProcStat) => boolean,
 ): Promise<Ending> {
   const worker = await start(stage, cudaOrder(stage, { then }), { argv: ["job"] });
-  for (
-    let found = findSceneProcess(worker.pid);
-    !found || !stands(found);
-    found = findSceneProcess(worker.pid)
-  ) {
-    if (!found) throw new GpuctlError("unavailable", "Cannot set the scene: its process has ended");
+  const find = () => findStat(`/proc/${worker.pid}`);
+  for (let found = find(); found === undefined || !stands(found); found = find()) {
+    if (found === undefined) {
+      throw new GpuctlError("unavailable", "Cannot set the scene: its process has ended");
+    }
     await stage.world.clock.pause(POLL);
   }
   sayReady(stage, [worker.pid]);
-  const status = await worker.ended;
-  return timeLeft(stage) === 0 ? "ok" : { status };
+  const status = await Promise.race([worker.ended, rest(stage)]);
+  if (status !== undefined) return { status };
+  process.kill(worker.pid, "SIGKILL");
+  await worker.ended;
+  return "ok";
 }
 
 /** Starts a child with this process's descriptors, as fork(2) would. */

@@ -1,7 +1,7 @@
 /** What every scene is made of: the server, the job's view of it, and how its processes begin and end. */
 import process from "node:process";
 import type { Ending } from "../../core/errors.ts";
-import { type Milliseconds, milliseconds } from "../../core/units.ts";
+import { milliseconds } from "../../core/units.ts";
 import type { JobPlan } from "../../model/simulation.ts";
 import type { World } from "../../world/ports.ts";
 import { chooseCudaDevices, type CudaHolding, type CudaView, startCuda } from "./cuda.ts";
@@ -26,6 +26,7 @@ export interface Stage {
   readonly endsAt?: number;
 }
 
+/** A timer takes no more than 2^31 - 1 ms. */
 const LONGEST_PAUSE = milliseconds(3_600_000);
 
 /**
@@ -36,7 +37,7 @@ const LONGEST_PAUSE = milliseconds(3_600_000);
 export async function setStage(plan: JobPlan, world: JobWorld): Promise<Stage> {
   const server = readSimServer(plan.directory);
   const kernel = await openKernel();
-  sweepMemory(server.directory, server.gpus.map(({ index }) => index), kernel);
+  sweepMemory(server.directory, server.gpus.map(({ index }) => index), kernel.locks);
   const view = chooseCudaDevices(server, gpusOf(plan), {
     visibleDevices: world.variable("CUDA_VISIBLE_DEVICES"),
     deviceOrder: world.variable("CUDA_DEVICE_ORDER"),
@@ -120,13 +121,8 @@ export function leave({ plan }: Stage): Ending {
 }
 
 /** Waits until the scene is over: for good where nobody has set its time. */
-export async function rest(stage: Stage): Promise<void> {
-  for (let left = timeLeft(stage); left > 0; left = timeLeft(stage)) {
-    await stage.world.clock.pause(left < LONGEST_PAUSE ? left : LONGEST_PAUSE);
+export async function rest({ world, endsAt = Infinity }: Stage): Promise<undefined> {
+  for (let left = endsAt - Date.now(); left > 0; left = endsAt - Date.now()) {
+    await world.clock.pause(milliseconds(Math.min(left, LONGEST_PAUSE)));
   }
-}
-
-/** How long the scene still has; 0 when it is over. */
-export function timeLeft({ endsAt }: Stage): Milliseconds {
-  return endsAt === undefined ? LONGEST_PAUSE : milliseconds(Math.max(0, endsAt - Date.now()));
 }

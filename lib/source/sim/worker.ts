@@ -5,6 +5,7 @@
 import { closeSync, read, readSync, writeSync } from "node:fs";
 import process from "node:process";
 import { milliseconds } from "../../core/units.ts";
+import { findStat } from "../../proc/stat.ts";
 import type { Terminal } from "../../world/ports.ts";
 import { startCuda } from "./cuda.ts";
 import { type Kernel, openKernel } from "./kernel.ts";
@@ -16,13 +17,13 @@ import {
   STANDING_DESCRIPTOR,
   type WorkerOrder,
 } from "./orders.ts";
-import { hasLetGo } from "./process_state.ts";
 import { formatReady } from "./ready.ts";
 import { readSimServer } from "./server.ts";
 import { sleep } from "./wait.ts";
 
 const STANDARD_INPUT = 0;
 const POLL = milliseconds(2);
+const SIGKILL = 9;
 const SLOW_POLL = milliseconds(50);
 
 /** Carries out the order on standard input and returns when the worker's time is over. */
@@ -62,29 +63,28 @@ async function workAsCuda(order: OrderFor<"cuda">, { kernel, terminal }: WorkerW
       announce(order, terminal);
       return sleepUntil(order.endsAt);
     case "stop":
-      dieWith(order, kernel);
+      followMain(order, kernel);
       sayStanding();
       process.kill(process.pid, "SIGSTOP");
       return void readToEnd();
     case "lose-leader":
-      dieWith(order, kernel);
+      followMain(order, kernel);
       sayStanding();
       return await loseLeader(kernel);
   }
 }
 
-/** Neither a stopped process nor one without its main thread can end by itself: the kernel must. */
-function dieWith({ main, endsAt }: OrderFor<"cuda">, kernel: Kernel): void {
-  kernel.dieWithParent();
+/** Neither a stopped process nor one without its main thread can end by itself: main ends it, or the kernel with main. */
+function followMain({ main }: OrderFor<"cuda">, kernel: Kernel): void {
+  kernel.own.endWithParent(SIGKILL);
   if (process.ppid !== main) process.exit(); // It had ended before the kernel was asked.
-  if (endsAt !== undefined) kernel.killAfter(remaining(endsAt));
 }
 
 /** Leaves a thread behind that waits for main's end, and ends the main one. */
 function loseLeader(kernel: Kernel): Promise<void> {
   return new Promise((resolve) => {
     read(STANDARD_INPUT, new Uint8Array(1), 0, 1, null, () => resolve());
-    setImmediate(() => kernel.exitThread());
+    setImmediate(() => kernel.own.exitThread());
   });
 }
 
@@ -127,12 +127,14 @@ function announce({ main, announces }: WorkerOrder, terminal: Terminal): void {
   if (announces) terminal.out(`${formatReady([...announces, process.pid], main)}\n`);
 }
 
-function sleepUntil(moment: number | undefined): void {
-  sleep(moment === undefined ? undefined : remaining(moment));
+/** Says whether a process has let go of everything: it is gone, or waits to be reaped with no thread left. */
+function hasLetGo(pid: number): boolean {
+  const found = findStat(`/proc/${pid}`);
+  return found === undefined || found.state === "Z" && found.threads <= 1;
 }
 
-function remaining(moment: number) {
-  return milliseconds(Math.max(0, moment - Date.now()));
+function sleepUntil(moment: number | undefined): void {
+  sleep(moment === undefined ? undefined : milliseconds(Math.max(0, moment - Date.now())));
 }
 
 /** One line of standard input, byte by byte: its end is waited for later. */

@@ -86,7 +86,7 @@ function leaveOut(whole: RawPart, count: number, listing: RawListing | undefined
   for (const [place, gpu] of whole.gpus.entries()) {
     if (place >= count) break;
     const before = gpu.listing;
-    if (before) whole.gpus[place] = { ...gpu, listing: { ...before, hidden: before.hidden + missing } };
+    if (before) whole.gpus[place] = { ...gpu, listing: { ...before, hidden: before.hidden } };
   }
   const rows = listing.rows.map(({ pid, memory }) =>
     `${excerpt(pid)} (${excerpt(memory ?? "memory unknown")})`

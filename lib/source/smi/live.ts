@@ -1,7 +1,7 @@
 /** nvidia-smi as a source: for when the driver's library cannot be used, and for what it says beside it. */
 import { messageOf } from "../../core/errors.ts";
 import { type Absent, absent, type Reading } from "../../core/reading.ts";
-import type { Milliseconds } from "../../core/units.ts";
+import { type Milliseconds, milliseconds } from "../../core/units.ts";
 import type { DriverReport } from "../../model/gpu.ts";
 import type { Problem } from "../../model/snapshot.ts";
 import type { Clock, LookOptions, Sampler } from "../../world/ports.ts";
@@ -62,8 +62,8 @@ export class SmiSource implements Sampler {
     return look;
   }
 
-  async sample({ deadline }: LookOptions): Promise<Reading<DriverReport>> {
-    return (await this.read(deadline)).report;
+  async sample({ within }: LookOptions): Promise<Reading<DriverReport>> {
+    return (await this.read(milliseconds(this.#options.clock.monotonic() + within))).report;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

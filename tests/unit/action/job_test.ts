@@ -26,27 +26,28 @@ const command = (more: Partial<ProcessSpec> = {}): ProcessSpec => ({
 });
 const atWork: MachineSpec = { processes: [command()] };
 
-function optionsFor(world: FakeJobWorld, more: Partial<JobOptions> = {}): JobOptions {
+type Asked = Partial<JobOptions> & { readonly killLeftovers?: boolean };
+
+function optionsFor(world: FakeJobWorld, { killLeftovers, ...more }: Asked = {}): JobOptions {
   return {
     command: ["python3", "train.py"],
     source: { kind: "nvml" },
-    look: { deadline: milliseconds(5000), withUtilization: false },
+    look: { within: milliseconds(5000), withUtilization: false },
     interval: milliseconds(100),
     settle: milliseconds(10_000),
     tolerance: bytes(MIB),
     grace: milliseconds(10_000),
     timeout: undefined,
-    audit: undefined,
+    audit: killLeftovers ? world.audit : undefined,
     onSample: undefined,
     prepare: ({ gpus }) => ({ gpus: new Set(gpus.map(({ gpu }) => gpu.uuid)), variables: {} }),
     ...more,
-    ...(more.audit && { audit: world.audit }),
   };
 }
 
 async function run(
   spec: JobWorldSpec,
-  more: Partial<JobOptions> = {},
+  more: Asked = {},
 ): Promise<{ readonly diff: JobDiff; readonly world: FakeJobWorld }> {
   const world = jobWorld(spec);
   const diff = await runJob(optionsFor(world, more), world);
@@ -234,7 +235,7 @@ test("runJob() ends the job's own leftovers when asked, records it first, and re
       const isEnded = signals.some(({ pid }) => pid === 950);
       return { processes: [stranger, ...(at < 500 ? [command()] : []), ...(isEnded ? [] : [escaped])] };
     },
-  }, { audit: jobWorld({ machine: () => IDLE }).audit });
+  }, { killLeftovers: true });
 
   assert.deepEqual(world.signals.map(({ pid, signal }) => [pid, signal]), [[950, "SIGTERM"]]);
   assert.deepEqual(diff.gpus[0]?.verdict, { kind: "held", by: [950] });
@@ -251,7 +252,7 @@ test("runJob() never ends an importer that is not the job's", async () => {
   const { diff, world } = await run({
     endsAtMs: 500,
     machine: (at) => ({ processes: at < 500 ? [server(518), command()] : [server(4096)] }),
-  }, { audit: jobWorld({ machine: () => IDLE }).audit });
+  }, { killLeftovers: true });
 
   assert.equal(diff.verdict, "moved");
   assert.deepEqual(world.signals, []);

@@ -17,7 +17,11 @@ function samesOf(before: readonly Gpu[], after: readonly Gpu[]): (number | undef
 
 test("standInUuid() takes the best key that is known", () => {
   const busId = parseBusId("3B:00.0");
-  assert.deepEqual([standInUuid({ busId, index: gpuIndex(1) }), standInUuid({ index: gpuIndex(1) }), standInUuid({})], [
+  assert.deepEqual([
+    standInUuid({ busId, index: gpuIndex(1) }),
+    standInUuid({ index: gpuIndex(1) }),
+    standInUuid({}),
+  ], [
     "bus:00000000:3b:00.0",
     "index:1",
     "unnamed",
@@ -29,13 +33,16 @@ test("standInMigUuid() shows an instance that is not known", () => {
 });
 
 test("isDriverUuid() tells the driver's ids from stand-ins", () => {
-  assert.deepEqual(["GPU-1", "MIG-1", "bus:00000000:3b:00.0", "index:1", "unnamed"].map(gpuUuid).map(isDriverUuid), [
-    true,
-    true,
-    false,
-    false,
-    false,
-  ]);
+  assert.deepEqual(
+    ["GPU-1", "MIG-1", "bus:00000000:3b:00.0", "index:1", "unnamed"].map(gpuUuid).map(isDriverUuid),
+    [
+      true,
+      true,
+      false,
+      false,
+      false,
+    ],
+  );
 });
 
 test("findSameGpu() compares by UUID where both have one, then by address, then by index", () => {

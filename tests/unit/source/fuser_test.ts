@@ -30,14 +30,22 @@ test("readFuser() reads a command with blanks, and lines of the kernel as unread
     "$ next command",
   ];
   assert.deepEqual(readFuser(lines, 0), {
-    holders: [{ pid: 1234, user: "u1", command: "Web Content", uses: [{ ...GPU, isOpen: true, isMapped: true }] }],
+    holders: [{
+      pid: 1234,
+      user: "u1",
+      command: "Web Content",
+      uses: [{ ...GPU, isOpen: true, isMapped: true }],
+    }],
     unreadable: [1],
     end: 3,
   });
 });
 
 test("readFuser() takes no number for a pid that no process can have", () => {
-  const { holders, unreadable } = readFuser(["/dev/nvidia0:  u1  9999999999 F...m x", "               u1  0 F...m y"], 0);
+  const { holders, unreadable } = readFuser([
+    "/dev/nvidia0:  u1  9999999999 F...m x",
+    "               u1  0 F...m y",
+  ], 0);
   assert.deepEqual([holders, unreadable], [[], [0, 1]]);
 });
 
@@ -69,7 +77,12 @@ test("readLsof() reads rows with a thread, and those of our devices that it cann
     "python  1234 u1 NOFD /dev/nvidia0 (opendir: Permission denied)",
   ];
   assert.deepEqual(readLsof(lines, 0), {
-    holders: [{ pid: 1234, user: "u1", command: "python", uses: [{ ...GPU, isOpen: true, isMapped: false }] }],
+    holders: [{
+      pid: 1234,
+      user: "u1",
+      command: "python",
+      uses: [{ ...GPU, isOpen: true, isMapped: false }],
+    }],
     unreadable: [2],
     end: 3,
   });

@@ -5,7 +5,8 @@ import { type SmiSummary, summarise } from "../../../support/smi_summary.ts";
 
 const NO_HEADER =
   "line 1 | !not-reported (no header line) | Cannot tell what some columns are: the text has no header; run the query again without noheader";
-const NO_INDEX = "GPU index | !not-reported | The text gives no index for 1 GPU: numbered here in the order of the text";
+const NO_INDEX =
+  "GPU index | !not-reported | The text gives no index for 1 GPU: numbered here in the order of the text";
 const NO_VERSION = "usedIncludesReserve !not-reported (the text does not name the driver's version)";
 const A = "GPU-0000000a-0000-0000-0000-000000000000";
 const B = "GPU-0000000b-0000-0000-0000-000000000000";
@@ -25,7 +26,7 @@ test("parseSmiText() reads every field of a GPU query that the model has a place
     gpus: [{
       gpu: `3 ${A}`,
       values:
-        "name NVIDIA H200; bus 00000000:3b:00.0; total 143771 MiB; used 5 MiB; reserved 616 MiB; free 143150 MiB; usedIncludesReserve false; utilization 7; persistence true; computeMode exclusive-process; display false; mig {\"current\":false,\"pending\":true}; recovery drain-and-reset",
+        'name NVIDIA H200; bus 00000000:3b:00.0; total 143771 MiB; used 5 MiB; reserved 616 MiB; free 143150 MiB; usedIncludesReserve false; utilization 7; persistence true; computeMode exclusive-process; display false; mig {"current":false,"pending":true}; recovery drain-and-reset',
       list: "unknown: !not-reported (this output shows no processes)",
     }],
   });
@@ -37,7 +38,11 @@ test("parseSmiText() takes MiB and percent for numbers that nounits left bare", 
 });
 
 test("parseSmiText() says that used includes the reserve for drivers before 510", () => {
-  const { gpus } = read("index, driver_version, memory.used [MiB]", "0, 470.57.02, 15 MiB", "1, 510.39.01, 15 MiB");
+  const { gpus } = read(
+    "index, driver_version, memory.used [MiB]",
+    "0, 470.57.02, 15 MiB",
+    "1, 510.39.01, 15 MiB",
+  );
   // One driver drives all GPUs, so two versions in one text are one driver's, the last one read.
   assert.deepEqual(gpus?.map(({ values }) => values), [
     "used 15 MiB; usedIncludesReserve false",
@@ -69,7 +74,13 @@ test("parseSmiText() leaves a number in a process's name alone", () => {
 });
 
 test("parseSmiText() ends CSV at an empty line and at a line of another output", () => {
-  const { gpus, problems } = read("pid, used_gpu_memory [MiB]", "42, 5 MiB", "", "Then, he said, 43, 6 MiB", "$ ls, x");
+  const { gpus, problems } = read(
+    "pid, used_gpu_memory [MiB]",
+    "42, 5 MiB",
+    "",
+    "Then, he said, 43, 6 MiB",
+    "$ ls, x",
+  );
   assert.deepEqual([gpus?.[0]?.contexts, problems], [
     ["42 compute 5 MiB"],
     ["GPUs | !not-reported | The text does not say on which GPU its processes are"],
@@ -123,24 +134,27 @@ test("parseSmiText() reads processes without a header where a pid can be nothing
 });
 
 test("parseSmiText() gives no name to a number without a header that could be any of several", () => {
-  assert.deepEqual(read(`0, ${A}, NVIDIA H200, 5 MiB, 143771 MiB`, `1, ${B}, NVIDIA H200, 0 MiB, 143771 MiB`), {
-    kind: "gpu-csv",
-    listing: "unknown",
-    driver: "",
-    gpus: [
-      {
-        gpu: `0 ${A}`,
-        values: `name NVIDIA H200; ${NO_VERSION}`,
-        list: "unknown: !not-reported (this output shows no processes)",
-      },
-      {
-        gpu: `1 ${B}`,
-        values: `name NVIDIA H200; ${NO_VERSION}`,
-        list: "unknown: !not-reported (this output shows no processes)",
-      },
-    ],
-    problems: [NO_HEADER],
-  });
+  assert.deepEqual(
+    read(`0, ${A}, NVIDIA H200, 5 MiB, 143771 MiB`, `1, ${B}, NVIDIA H200, 0 MiB, 143771 MiB`),
+    {
+      kind: "gpu-csv",
+      listing: "unknown",
+      driver: "",
+      gpus: [
+        {
+          gpu: `0 ${A}`,
+          values: `name NVIDIA H200; ${NO_VERSION}`,
+          list: "unknown: !not-reported (this output shows no processes)",
+        },
+        {
+          gpu: `1 ${B}`,
+          values: `name NVIDIA H200; ${NO_VERSION}`,
+          list: "unknown: !not-reported (this output shows no processes)",
+        },
+      ],
+      problems: [NO_HEADER],
+    },
+  );
 });
 
 test("recogniseText() takes no text with commas for CSV that nothing proves to be nvidia-smi's", () => {

@@ -23,7 +23,9 @@ for (const { file, expected, reading, refused } of MANIFEST) {
 }
 
 test("The manifest names every fixture and says where it is from", () => {
-  const files = readdirSync(new URL("../../../fixtures/smi/", import.meta.url)).filter((name) => name !== "manifest.json");
+  const files = readdirSync(new URL("../../../fixtures/smi/", import.meta.url)).filter((name) =>
+    name !== "manifest.json"
+  );
   assert.deepEqual(MANIFEST.map(({ file }) => file).toSorted(), files.toSorted());
   assert.deepEqual(MANIFEST.filter(({ origin, command }) => origin === "" || command === ""), []);
 });

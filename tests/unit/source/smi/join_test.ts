@@ -21,7 +21,11 @@ test("parseSmiText() joins a GPU query with a process query by UUID", () => {
     `${B}, 2154, [Not Found], 1542 MiB`,
   );
   assert.deepEqual([kind, gpus?.map(({ gpu, list, contexts }) => ({ gpu, list, contexts }))], ["gpu-csv", [
-    { gpu: `0 ${A}`, list: "incomplete: !not-reported (the query shows compute processes only)", contexts: [] },
+    {
+      gpu: `0 ${A}`,
+      list: "incomplete: !not-reported (the query shows compute processes only)",
+      contexts: [],
+    },
     {
       gpu: `1 ${B}`,
       list: "incomplete: !not-reported (the query shows compute processes only)",
@@ -89,7 +93,10 @@ test("parseSmiText() takes no answer of one output for an answer that another re
 });
 
 test("parseSmiText() reads who has the devices open beside what the driver says", () => {
-  const { kind, holders, gpus } = read(readSmiFixture("idle_table.txt"), readSmiFixture("fuser_cut_command.txt"));
+  const { kind, holders, gpus } = read(
+    readSmiFixture("idle_table.txt"),
+    readSmiFixture("fuser_cut_command.txt"),
+  );
   assert.deepEqual([kind, gpus?.length, holders], ["table", 1, [
     "396079 root VLLM::EngineCor: /dev/nvidia0 (gpu 0, open, mapped); /dev/nvidiactl (control, open, mapped)",
   ]]);

@@ -13,7 +13,8 @@ import { smiScript } from "../../../support/smi_script.ts";
 import { until } from "../../../support/until.ts";
 
 const IDLE = readSmiFixture("idle.xml");
-const XML_NOT_READ = "The full report could not be read: GPUs and processes were asked for one after the other";
+const XML_NOT_READ =
+  "The full report could not be read: GPUs and processes were asked for one after the other";
 const A = "GPU-0000000a-0000-0000-0000-000000000000";
 
 /** A moment from now that no healthy answer needs, also on a busy machine. */
@@ -36,7 +37,7 @@ test("readSmiReport() gives what the XML says", async () => {
 test("SmiSource.sample() gives the report alone", async () => {
   using smi = smiScript({ "-q -x": { out: IDLE } });
   await using source = new SmiSource(smi.options);
-  const report = await source.sample({ deadline: soon(), withUtilization: true });
+  const report = await source.sample({ within: milliseconds(5000), withUtilization: true });
   assert.deepEqual(report, parseSmiText(IDLE).report);
 });
 
@@ -65,7 +66,11 @@ test("readSmiReport() keeps an answer beside a status that is not 0, and tells t
 });
 
 test("readSmiReport() explains a status without a word", async () => {
-  using smi = smiScript({ "-q -x": { status: 15 }, "--query-gpu": { status: 15 }, "--query-compute-apps": { status: 15 } });
+  using smi = smiScript({
+    "-q -x": { status: 15 },
+    "--query-gpu": { status: 15 },
+    "--query-compute-apps": { status: 15 },
+  });
   const { report } = await readSmiReport({ ...smi.options, deadline: soon() });
   assert.deepEqual(
     report,
@@ -83,8 +88,12 @@ test("readSmiReport() says that nvidia-smi cannot be started", async () => {
 test("readSmiReport() gives up at the deadline and leaves no child behind", async () => {
   using smi = smiScript({ "-q -x": { before: 'echo $$ > "$DIR/pid"; exec sleep 1000' } });
   const look = readSmiReport({ ...smi.options, deadline: milliseconds(performance.now() + 2000) });
-  const child = Number(await until("the child's pid", () =>
-    existsSync(`${smi.folder.path}/pid`) && readFileSync(`${smi.folder.path}/pid`, "utf8").trim()));
+  const child = Number(
+    await until(
+      "the child's pid",
+      () => existsSync(`${smi.folder.path}/pid`) && readFileSync(`${smi.folder.path}/pid`, "utf8").trim(),
+    ),
+  );
   assert.deepEqual(await look, {
     report: absent("timed-out", "nvidia-smi gave no answer before the deadline"),
     problems: [],
@@ -131,16 +140,22 @@ test("readSmiReport() asks by queries where the XML cannot be read, with the fie
     "--query-gpu": { out: 'Field "pci.bus_id" is not a valid field to query.\n', status: 2 },
     "--help-query-gpu": { out: known.map((name) => `"${name}" or "old_${name}"\nWhat it is.\n`).join("\n") },
     "--query-gpu=index,uuid,driver_version,memory.total,memory.used --": {
-      out: `index, uuid, driver_version, memory.total [MiB], memory.used [MiB]\n0, ${A}, 352.79, 4095 MiB, 531 MiB\n`,
+      out:
+        `index, uuid, driver_version, memory.total [MiB], memory.used [MiB]\n0, ${A}, 352.79, 4095 MiB, 531 MiB\n`,
     },
-    "--query-compute-apps": { out: `gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n${A}, 41, ./x, 10 MiB\n` },
+    "--query-compute-apps": {
+      out: `gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n${A}, 41, ./x, 10 MiB\n`,
+    },
   });
   await using source = new SmiSource(smi.options);
   const { report, problems } = await source.read(soon());
-  assert.deepEqual(report, parseSmiText(
-    `index, uuid, driver_version, memory.total [MiB], memory.used [MiB]\n0, ${A}, 352.79, 4095 MiB, 531 MiB\n\n` +
-      `gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n${A}, 41, ./x, 10 MiB\n`,
-  ).report);
+  assert.deepEqual(
+    report,
+    parseSmiText(
+      `index, uuid, driver_version, memory.total [MiB], memory.used [MiB]\n0, ${A}, 352.79, 4095 MiB, 531 MiB\n\n` +
+        `gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n${A}, 41, ./x, 10 MiB\n`,
+    ).report,
+  );
   assert.deepEqual(problems.map(({ message }) => message), [XML_NOT_READ]);
   await source.read(soon());
   assert.deepEqual(smi.calls().filter((call) => call.startsWith("--")).map((call) => call.slice(0, 24)), [
@@ -154,7 +169,8 @@ test("readSmiReport() asks by queries where the XML cannot be read, with the fie
 });
 
 test("readSmiReport() learns the fields from the refusals where the help says nothing", async () => {
-  const last = "index,uuid,pci.bus_id,name,driver_version,memory.total,memory.used,memory.free,utilization.gpu,persistence_mode,compute_mode,display_active,mig.mode.current,mig.mode.pending";
+  const last =
+    "index,uuid,pci.bus_id,name,driver_version,memory.total,memory.used,memory.free,utilization.gpu,persistence_mode,compute_mode,display_active,mig.mode.current,mig.mode.pending";
   using smi = smiScript({
     "-q -x": { out: "<nvidia_smi_log>" },
     "--query-gpu": { out: 'Field "gpu_recovery_action" is not a valid field to query.\n', status: 2 },

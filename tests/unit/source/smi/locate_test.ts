@@ -31,5 +31,10 @@ test("findSmi() looks into absolute directories of a search path, after the know
 test("parseFieldNames() reads every name of the help, aliases too", () => {
   const names = parseFieldNames(readSmiFixture("help_query_gpu.txt"));
   assert.deepEqual(WANTED_FIELDS.filter((field) => !names.has(field)), []);
-  assert.deepEqual(["gpu_name", "HMM", "Enabled", "bogus"].map((name) => names.has(name)), [true, false, false, false]);
+  assert.deepEqual(["gpu_name", "HMM", "Enabled", "bogus"].map((name) => names.has(name)), [
+    true,
+    false,
+    false,
+    false,
+  ]);
 });

@@ -42,7 +42,8 @@ test("parseSmiText() reads a row of pmon with too few columns as a problem", () 
     "# gpu        pid  type    sm   mem   enc   dec   command",
     "    0        949     G     -",
   );
-  assert.deepEqual(problems?.[0],
+  assert.deepEqual(
+    problems?.[0],
     'line 2 | !implausible (0        949     G     -) | Cannot read line 2: expected 8 columns: current value is "0        949     G     -"',
   );
 });

@@ -35,7 +35,8 @@ const PASTES: Readonly<Record<string, (text: string) => string>> = {
   "with a byte order mark": (text) => `\ufeff${text}`,
   "in UTF-16 read as UTF-8": (text) => `\ufffd\ufffd${[...text].map((letter) => `${letter}\0`).join("")}`,
   "without blanks at line ends": eachLine((line) => line.trimEnd()),
-  "between other lines": (text) => `user@host:~$ nvidia-smi\n${text}\n\nuser@host:~$ echo "| done, 500MiB |"\n| done, 500MiB |x\n`,
+  "between other lines": (text) =>
+    `user@host:~$ nvidia-smi\n${text}\n\nuser@host:~$ echo "| done, 500MiB |"\n| done, 500MiB |x\n`,
   "folded by a terminal of 80 columns": foldAt(80),
   "folded by a terminal of 60 columns": foldAt(60),
   "folded by a terminal of 42 columns": foldAt(42),
@@ -81,7 +82,9 @@ test("parseSmiText() reads rows that are cut off at the right as problems", () =
 });
 
 test("parseSmiText() reads the last of several tables and says so", () => {
-  const tables = ["collapsed_470_idle.txt", "collapsed_470_job.txt", "collapsed_470_after.txt"].map(readSmiFixture);
+  const tables = ["collapsed_470_idle.txt", "collapsed_470_job.txt", "collapsed_470_after.txt"].map(
+    readSmiFixture,
+  );
   const text = tables.join("Then the array was deleted:\nIn [6]: del b\n");
   const last = summarise(parseSmiText(tables[2] ?? ""));
   assert.deepEqual(summarise(parseSmiText(text)), {
@@ -104,7 +107,8 @@ test("parseSmiText() refuses a text larger than any output before it looks at it
 test("parseSmiText() refuses more lines than any output has", () => {
   assert.throws(() => parseSmiText("\n".repeat(1024 ** 2)), {
     name: "SyntaxError",
-    message: "Cannot read the text as output of nvidia-smi as it must have at most 1048576 lines: it has more",
+    message:
+      "Cannot read the text as output of nvidia-smi as it must have at most 1048576 lines: it has more",
   });
 });
 

@@ -124,7 +124,7 @@ test("parseSmiText() reads -q that has lost its indentation, and no memory that 
   assert.deepEqual([gpus?.[0]?.values, gpus?.[0]?.contexts?.length, problems?.[0]], [
     'name NVIDIA A100-SXM4-80GB; bus 00000000:01:00.0; minor 1; usedIncludesReserve false; utilization !not-supported (N/A); computeMode default; mig {"current":true,"pending":true}; recovery drain-and-reset',
     2,
-    'line 14 | !implausible (MIG Device) | Cannot read line 14: expected indentation, to tell a MIG device\'s memory from its GPU\'s: current value is "MIG Device"',
+    "line 14 | !implausible (MIG Device) | Cannot read line 14: expected indentation, to tell a MIG device's memory from its GPU's: current value is \"MIG Device\"",
   ]);
 });
 
@@ -151,11 +151,15 @@ test("parseSmiText() reads some sections of -q, chosen by -d, and says which GPU
         "bus 00000000:01:00.0; total 81920 MiB; used 50 MiB; usedIncludesReserve !not-reported (the text does not name the driver's version)",
       list: "unknown: !no-permission (Insufficient Permissions)",
     }],
-    problems: ["GPU index | !not-reported | The text gives no index for 1 GPU: numbered here in the order of the text"],
+    problems: [
+      "GPU index | !not-reported | The text gives no index for 1 GPU: numbered here in the order of the text",
+    ],
   });
 });
 
 test("parseSmiText() ends -q where text at the margin begins", () => {
-  const text = `${readSmiFixture("idle_query.txt")}Then Used : 500 MiB was seen\nNote well\n    Used : 700 MiB\n`;
+  const text = `${
+    readSmiFixture("idle_query.txt")
+  }Then Used : 500 MiB was seen\nNote well\n    Used : 700 MiB\n`;
   assert.deepEqual(read(text).gpus, read(readSmiFixture("idle_query.txt")).gpus);
 });

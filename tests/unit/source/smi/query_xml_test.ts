@@ -27,8 +27,7 @@ test("parseSmiText() reads XML of drivers before 450: no instances, no reserved 
     driver: "version 390.48",
     gpus: [{
       gpu: "0 GPU-00000001-0000-0000-0000-000000000000",
-      values:
-        "bus 00000000:01:00.0; total 8119 MiB; used 531 MiB; free 7588 MiB; usedIncludesReserve true",
+      values: "bus 00000000:01:00.0; total 8119 MiB; used 531 MiB; free 7588 MiB; usedIncludesReserve true",
       list: "known",
       contexts: ["31794 compute+graphics 371 MiB a & b <c>"],
     }],
@@ -47,8 +46,10 @@ test("parseSmiText() reads words in place of processes as the reason, and no ele
 });
 
 test("parseSmiText() reads a process without a pid as a problem, and its list as incomplete", () => {
-  const { gpus, problems } = read(gpuXml(`<processes><process_info><pid>N/A</pid><used_memory>5 MiB</used_memory>
-</process_info></processes>`));
+  const { gpus, problems } = read(
+    gpuXml(`<processes><process_info><pid>N/A</pid><used_memory>5 MiB</used_memory>
+</process_info></processes>`),
+  );
   assert.deepEqual([gpus?.[0]?.list, gpus?.[0]?.contexts, problems], [
     "incomplete: !implausible (1 row could not be read)",
     [],
@@ -58,9 +59,11 @@ test("parseSmiText() reads a process without a pid as a problem, and its list as
 
 test("parseSmiText() refuses XML that is cut off, with the place", () => {
   const text = readSmiFixture("xml_590_v13.xml");
-  const message =
-    "Cannot parse the output of nvidia-smi -q -x: unclosed tag: used: line 26, column 14";
-  assert.throws(() => parseSmiText(text.slice(0, text.indexOf("65720 MiB") + 4)), { name: "SyntaxError", message });
+  const message = "Cannot parse the output of nvidia-smi -q -x: unclosed tag: used: line 26, column 14";
+  assert.throws(() => parseSmiText(text.slice(0, text.indexOf("65720 MiB") + 4)), {
+    name: "SyntaxError",
+    message,
+  });
 });
 
 test("parseSmiText() counts the lines above the XML when it refuses it", () => {
@@ -97,7 +100,8 @@ test("parseSmiText() reads XML with the DTD in it, as --dtd prints it", () => {
 test("parseSmiText() refuses elements nested deeper than any DTD has them", () => {
   assert.throws(() => parseSmiText(gpuXml("<a>".repeat(40))), {
     name: "SyntaxError",
-    message: "Cannot parse the output of nvidia-smi -q -x: elements are nested too deeply: line 5, column 170",
+    message:
+      "Cannot parse the output of nvidia-smi -q -x: elements are nested too deeply: line 5, column 170",
   });
 });
 
@@ -117,13 +121,24 @@ test("recogniseText() knows XML that is cut off", () => {
 
 test("parseSmiText() keeps 8000 processes of 16 GPUs apart", () => {
   const gpus = Array.from({ length: 16 }, (_, gpu) => {
-    const rows = Array.from({ length: 500 }, (_, row) =>
-      `<process_info><pid>${1000 + gpu * 500 + row}</pid><type>C</type><process_name>python</process_name><used_memory>3 MiB</used_memory></process_info>`);
-    return `<gpu id="00000000:${(gpu + 16).toString(16)}:00.0"><processes>${rows.join("\n")}</processes></gpu>`;
+    const rows = Array.from(
+      { length: 500 },
+      (_, row) =>
+        `<process_info><pid>${
+          1000 + gpu * 500 + row
+        }</pid><type>C</type><process_name>python</process_name><used_memory>3 MiB</used_memory></process_info>`,
+    );
+    return `<gpu id="00000000:${(gpu + 16).toString(16)}:00.0"><processes>${
+      rows.join("\n")
+    }</processes></gpu>`;
   });
-  const { report } = parseSmiText(`<nvidia_smi_log><attached_gpus>16</attached_gpus>${gpus.join("\n")}</nvidia_smi_log>`);
+  const { report } = parseSmiText(
+    `<nvidia_smi_log><attached_gpus>16</attached_gpus>${gpus.join("\n")}</nvidia_smi_log>`,
+  );
   const pids = report.ok
-    ? report.value.gpus.flatMap(({ processList: list }) => list.state === "known" ? list.contexts.map(({ pid }) => pid) : [])
+    ? report.value.gpus.flatMap(({ processList: list }) =>
+      list.state === "known" ? list.contexts.map(({ pid }) => pid) : []
+    )
     : [];
   assert.deepEqual([pids.length, pids[0], pids.at(-1), new Set(pids).size], [8000, 1000, 8999, 8000]);
 });

@@ -58,16 +58,26 @@ test("findRefusal() reads which GPU it is about, and what that GPU said", () => 
 });
 
 test("findRefusal() reads the field that a version does not know", () => {
-  assert.equal(findRefusal('Field "gpu_recovery_action" is not a valid field to query.')?.field, "gpu_recovery_action");
+  assert.equal(
+    findRefusal('Field "gpu_recovery_action" is not a valid field to query.')?.field,
+    "gpu_recovery_action",
+  );
 });
 
 test("findRefusal() finds none in other text", () => {
-  const texts = ["", "No running processes found", "All done.", "the sentence `No devices were found` means", "nvidia-smi"];
+  const texts = [
+    "",
+    "No running processes found",
+    "All done.",
+    "the sentence `No devices were found` means",
+    "nvidia-smi",
+  ];
   assert.deepEqual(new Set(texts.map(findRefusal)), new Set([undefined]));
 });
 
 test("parseSmiText() gives the first refusal as the reason for everything", () => {
-  const text = "Unable to determine the device handle for GPU0: 0000:01:00.0: Unknown Error\nNo devices were found\n";
+  const text =
+    "Unable to determine the device handle for GPU0: 0000:01:00.0: Unknown Error\nNo devices were found\n";
   const { report, refusals, listing } = parseSmiText(text);
   assert.deepEqual([report, refusals.map(({ id }) => id), listing], [
     absent("failed", "Unable to determine the device handle for GPU0: 0000:01:00.0: Unknown Error"),

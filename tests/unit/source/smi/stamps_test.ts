@@ -8,6 +8,12 @@ test("findStamp() reads the moment of a table and of a query, without a zone", (
 });
 
 test("findStamp() finds none in other text, nor in a moment that cannot be", () => {
-  const texts = ["", "Tue Foo 14 16:14:32 2021", "2026/13/14 09:00:44.742", "Mon Dec 14 99:14:32 2021", "2026-07-14"];
+  const texts = [
+    "",
+    "Tue Foo 14 16:14:32 2021",
+    "2026/13/14 09:00:44.742",
+    "Mon Dec 14 99:14:32 2021",
+    "2026-07-14",
+  ];
   assert.deepEqual(new Set(texts.map(findStamp)), new Set([undefined]));
 });

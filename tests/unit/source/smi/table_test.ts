@@ -70,7 +70,7 @@ test("parseSmiText() reads words in the memory cell as the reason for both numbe
   assert.deepEqual(gpus, [{
     gpu: "0 bus:00000000:00:00.0",
     values:
-      "name NVIDIA A30; bus 00000000:00:00.0; total !lost (GPU is lost); used !lost (GPU is lost); reserved !lost (GPU is lost); free !lost (GPU is lost); usedIncludesReserve false; utilization !failed (ERR!); persistence true; computeMode default; display false; mig {\"current\":false,\"pending\":false}",
+      'name NVIDIA A30; bus 00000000:00:00.0; total !lost (GPU is lost); used !lost (GPU is lost); reserved !lost (GPU is lost); free !lost (GPU is lost); usedIncludesReserve false; utilization !failed (ERR!); persistence true; computeMode default; display false; mig {"current":false,"pending":false}',
     list: "unknown: !lost (GPU is lost)",
   }]);
 });

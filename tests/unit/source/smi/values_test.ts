@@ -77,12 +77,24 @@ test("findName() keeps programs that are called like a word for a missing value"
 });
 
 test("findName() finds no name where nvidia-smi prints a status", () => {
-  const statuses = ["", "-", "N/A", "Unknown Error", "[Not Found]", "[No data]", "[Insufficient Permissions]"];
+  const statuses = [
+    "",
+    "-",
+    "N/A",
+    "Unknown Error",
+    "[Not Found]",
+    "[No data]",
+    "[Insufficient Permissions]",
+  ];
   assert.deepEqual(new Set(statuses.map(findName)), new Set([undefined]));
 });
 
 test("isCutName() sees dots at either end", () => {
-  assert.deepEqual(["...ar --shared-files", "NVIDIA GeForce ...", "a...b"].map(isCutName), [true, true, false]);
+  assert.deepEqual(["...ar --shared-files", "NVIDIA GeForce ...", "a...b"].map(isCutName), [
+    true,
+    true,
+    false,
+  ]);
 });
 
 test("memoryOf() reads MiB with and without a blank", () => {
@@ -99,7 +111,11 @@ test("memoryOf() calls a value that the text does not have not reported", () => 
 });
 
 test("percentOf() reads 0 to 100 and nothing above", () => {
-  assert.deepEqual(["0 %", "100%", "101 %"].map(percentOf), [known(0), known(100), absent("implausible", "101 %")]);
+  assert.deepEqual(["0 %", "100%", "101 %"].map(percentOf), [
+    known(0),
+    known(100),
+    absent("implausible", "101 %"),
+  ]);
 });
 
 test("switchOf() reads both words of each pair", () => {
@@ -108,23 +124,29 @@ test("switchOf() reads both words of each pair", () => {
 });
 
 test("computeModeOf() reads the words of the table and of the queries", () => {
-  assert.deepEqual(["Default", "E. Process", "Exclusive_Process", "E. Thread", "Prohibited"].map(computeModeOf), [
-    known("default"),
-    known("exclusive-process"),
-    known("exclusive-process"),
-    known("exclusive-thread"),
-    known("prohibited"),
-  ]);
+  assert.deepEqual(
+    ["Default", "E. Process", "Exclusive_Process", "E. Thread", "Prohibited"].map(computeModeOf),
+    [
+      known("default"),
+      known("exclusive-process"),
+      known("exclusive-process"),
+      known("exclusive-thread"),
+      known("prohibited"),
+    ],
+  );
 });
 
 test("recoveryActionOf() reads None as an action, and two words as one", () => {
-  assert.deepEqual(["None", "Reset", "Drain P2P", "Drain and Reset", "Node Reboot Required"].map(recoveryActionOf), [
-    known("none"),
-    known("reset"),
-    known("drain-p2p"),
-    known("drain-and-reset"),
-    absent("implausible", "Node Reboot Required"),
-  ]);
+  assert.deepEqual(
+    ["None", "Reset", "Drain P2P", "Drain and Reset", "Node Reboot Required"].map(recoveryActionOf),
+    [
+      known("none"),
+      known("reset"),
+      known("drain-p2p"),
+      known("drain-and-reset"),
+      absent("implausible", "Node Reboot Required"),
+    ],
+  );
 });
 
 test("versionOf() reads versions of two to four parts", () => {
@@ -138,12 +160,15 @@ test("versionOf() reads versions of two to four parts", () => {
 });
 
 test("findBusId() gives every spelling of an address one form, and takes no other text for one", () => {
-  assert.deepEqual(["0000:3B:00.0", "00000000:3b:00.0", "3B:00.0", "12:34:56", "3b:00", "N/A"].map(findBusId), [
-    "00000000:3b:00.0",
-    "00000000:3b:00.0",
-    "00000000:3b:00.0",
-    undefined,
-    undefined,
-    undefined,
-  ]);
+  assert.deepEqual(
+    ["0000:3B:00.0", "00000000:3b:00.0", "3B:00.0", "12:34:56", "3b:00", "N/A"].map(findBusId),
+    [
+      "00000000:3b:00.0",
+      "00000000:3b:00.0",
+      "00000000:3b:00.0",
+      undefined,
+      undefined,
+      undefined,
+    ],
+  );
 });

@@ -1,0 +1,158 @@
+/** The real world: this machine's clock, terminal, files, processes and driver. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { attribute } from "../analysis/attribute.ts";
+import { GpuctlError } from "../core/errors.ts";
+import type { Observation } from "../model/observation.ts";
+import type { Snapshot } from "../model/snapshot.ts";
+import type { LiveSource, SourceChoice } from "../model/source_choice.ts";
+import { bindFlock } from "../native/flock.ts";
+import { type Libc, openLibc } from "../native/libc.ts";
+import { readDeviceRecogniser } from "../proc/devices.ts";
+import { openProcessTable } from "../proc/table.ts";
+import type { HelperRequest } from "../source/helper/frames.ts";
+import { type Helper, openHelper } from "../source/helper/open_helper.ts";
+import { stuckRecordsOf } from "../source/helper/stuck.ts";
+import { readGpuIdentities } from "../source/identity_report.ts";
+import { openAuditFile } from "./audit_log.ts";
+import { realClock } from "./clock.ts";
+import { realFiles } from "./files.ts";
+import { createLocks } from "./locks.ts";
+import { type Hardware, observeMachine } from "./observe.ts";
+import { realOutputFiles } from "./output_files.ts";
+import { auditPath, type User } from "./places.ts";
+import type { LookOptions, ProcessTable, Sampler, World } from "./ports.ts";
+import { realDetails } from "./process_details.ts";
+import { selfCommand } from "./self.ts";
+import { openTerminal } from "./terminal.ts";
+
+/** Opens the real world. What costs time is loaded when it is first asked for. */
+export async function openWorld(): Promise<World> {
+  const libc = await openLibc();
+  const user = readUser();
+  const base = { libc, user, processes: openProcessTable(libc), self: selfCommand() };
+  const { processes, self } = base;
+  const terminal = openTerminal(variable, libc);
+  return {
+    clock: realClock,
+    terminal,
+    files: realFiles,
+    outputs: realOutputFiles,
+    details: realDetails,
+    processes,
+    self,
+    variable,
+    locks: createLocks(user, bindFlock(libc)),
+    look: (source, options) => look(source, options, base),
+    observe: (source, options) => observe(source, options, base),
+    openSampler: async (source) => (await openHardware(source, base)).sampler,
+    openAuditLog: (path, source) => openAuditFile(path ?? auditPath(source, user), user),
+    openJobRunner: async () => {
+      const { openJobRunner } = await import("./job_runner.ts");
+      return await openJobRunner({ processes, details: realDetails, self });
+    },
+    simulation: {
+      init: async (directory, plan) => (await openSimulation()).init(directory, plan),
+      hold: async (plan) => (await openSimulation()).hold(plan),
+      work: async () => (await openSimulation()).work(),
+    },
+    temporaryFolder: makeTemporaryFolder,
+  };
+
+  async function openSimulation() {
+    const simulation = await import("../source/sim/simulation.ts");
+    return simulation.openSimulation({ self, terminal, clock: realClock, variable });
+  }
+}
+
+interface Base {
+  readonly libc: Libc;
+  readonly user: User;
+  readonly processes: ProcessTable;
+  readonly self: readonly string[];
+}
+
+async function look(source: SourceChoice, options: LookOptions, base: Base): Promise<Snapshot> {
+  if (source.kind === "file") {
+    const { readSavedLook } = await import("./saved_look.ts");
+    return readSavedLook(source.path);
+  }
+  return attribute(await observe(source, options, base));
+}
+
+async function observe(source: LiveSource, options: LookOptions, base: Base): Promise<Observation> {
+  const hardware = await openHardware(source, base);
+  await using _sampler = hardware.sampler;
+  return await observeMachine(source, hardware, options, { libc: base.libc, clock: realClock });
+}
+
+async function openHardware(source: LiveSource, base: Base): Promise<Hardware> {
+  if (source.kind === "sim") {
+    const [{ simRecogniser }, { readSimIdentities }] = await Promise.all([
+      import("../source/sim/recogniser.ts"),
+      import("../source/sim/identities.ts"),
+    ]);
+    const { directory } = source;
+    const recogniser = simRecogniser(directory);
+    const helper = openDriver({ source: "sim", directory }, base);
+    return {
+      recogniser,
+      readIdentities: () => readSimIdentities(directory),
+      sampler: helper,
+      helperPid: () => helper.pid,
+    };
+  }
+  if (source.kind === "nvidia-smi") {
+    const sampler = await openSmi(base);
+    return { ...realNodes(), sampler, helperPid: () => undefined };
+  }
+  // The helper is started before anything else is read: it needs the most time.
+  const helper = openDriver({
+    source: "nvml",
+    ...source.library !== undefined && { library: source.library },
+  }, base);
+  return { ...realNodes(), sampler: helper, helperPid: () => helper.pid };
+}
+
+function realNodes(): Pick<Hardware, "recogniser" | "readIdentities"> {
+  return { recogniser: readDeviceRecogniser(), readIdentities: readGpuIdentities };
+}
+
+function openDriver(request: HelperRequest, { self, processes, user }: Base): Helper {
+  const records = stuckRecordsOf(user.uid, user.runtimeDirectory);
+  return openHelper({ command: self, request, parentPid: process.pid, clock: realClock, processes, records });
+}
+
+async function openSmi({ processes, user }: Base): Promise<Sampler> {
+  const [{ findSmi }, { SmiSource }] = await Promise.all([
+    import("../source/smi/locate.ts"),
+    import("../source/smi/live.ts"),
+  ]);
+  // Root's search path is somebody else's if it came in from outside.
+  const place = findSmi(user.uid === 0 ? {} : { searchPath: variable("PATH") ?? "" });
+  if (place === undefined) {
+    throw new GpuctlError("unavailable", "Cannot ask nvidia-smi: it is not installed here");
+  }
+  const records = stuckRecordsOf(user.uid, user.runtimeDirectory);
+  return new SmiSource({ place, clock: realClock, processes, records });
+}
+
+function makeTemporaryFolder(): ReturnType<World["temporaryFolder"]> {
+  const path = mkdtempSync(join(tmpdir(), "gpuctl-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+function readUser(): User {
+  const home = variable("HOME");
+  return {
+    uid: process.getuid?.() ?? 0,
+    runtimeDirectory: variable("XDG_RUNTIME_DIR"),
+    stateDirectory: variable("XDG_STATE_HOME") ?? (home === undefined ? undefined : `${home}/.local/state`),
+  };
+}
+
+function variable(name: string): string | undefined {
+  return process.env[name];
+}

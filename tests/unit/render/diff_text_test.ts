@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { attribute } from "../../../lib/analysis/attribute.ts";
+import { diffSnapshots } from "../../../lib/analysis/diff_snapshots.ts";
+import { absent, known } from "../../../lib/core/reading.ts";
+import { byteChange, bytes, milliseconds } from "../../../lib/core/units.ts";
+import type { GpuVerdict, JobDiff } from "../../../lib/model/diff.ts";
+import { renderJobDiff, renderSnapshotDiff } from "../../../lib/render/diff_text.ts";
+import { formatVerdict } from "../../../lib/render/diff_verdict.ts";
+import { assertGolden } from "../../support/golden.ts";
+import { evidenceOf, type JobStory, MIB, tell, TOLERANCE } from "../../support/job_story.ts";
+import { type MachineSpec, observe, type ProcessSpec } from "../../support/machine.ts";
+import { diffJob } from "../../../lib/analysis/diff_job.ts";
+import { pid } from "../../../lib/core/ids.ts";
+
+const two = (processes: readonly ProcessSpec[], more: Partial<MachineSpec> = {}): MachineSpec => ({
+  gpus: [{}, {}],
+  processes,
+  ...more,
+});
+const worker: ProcessSpec = { pid: 900, touch: "context", mib: 40_960 };
+const child: ProcessSpec = { pid: 910, touch: "inherited", group: 900, parent: 99_999 };
+const LEAK: JobStory = {
+  before: two([]),
+  run: [[100, two([worker, child])]],
+  after: two([child], { dead: [{ pid: 900, mib: 40_960 }] }),
+  job: [900, 910],
+  alive: [910, 920],
+  settleEnd: "stalled",
+};
+
+test("renderJobDiff() says in a few lines that all came back", () => {
+  const diff = tell({
+    before: two([]),
+    run: [[100, two([worker])]],
+    settle: [[1085, two([])]],
+    after: two([]),
+    job: [900],
+  });
+
+  assertGolden("diff/released.txt", renderJobDiff(diff));
+});
+
+test("renderJobDiff() names who holds what was left, why, and what to do", () => {
+  assertGolden("diff/held.txt", renderJobDiff(tell(LEAK)));
+});
+
+test("renderJobDiff() tells what ending the leftovers brought", () => {
+  const diff: JobDiff = {
+    ...tell(LEAK),
+    cleanup: {
+      acts: [{
+        pid: pid(910),
+        startTicks: evidenceOf(LEAK).alive[0]?.startTicks ?? assert.fail(),
+        outcome: "ended",
+        signal: "SIGTERM",
+      }],
+      freed: known(bytes(40_960 * MIB)),
+      took: milliseconds(108),
+      settleEnd: "settled",
+    },
+  };
+
+  assertGolden("diff/cleaned.txt", renderJobDiff(diff));
+});
+
+test("renderJobDiff() tells other people's changes and problems apart from the job", () => {
+  const stranger = (mib: number): ProcessSpec => ({ pid: 300, touch: "context", mib, on: [1] });
+  const reader = { isRoot: false, unreadable: 3 };
+  const diff = tell({
+    before: two([stranger(1000)], { reader }),
+    run: [[100, two([stranger(5000), worker])]],
+    after: two([stranger(5000)], { reader }),
+    job: [900],
+  });
+
+  assertGolden("diff/others.txt", renderJobDiff({ ...diff, simulated: true }));
+});
+
+test("renderJobDiff() shows a signal, a time-out, and a wait that was cut short", () => {
+  const evidence = evidenceOf({ before: two([]), after: two([]) });
+  const firstLine = (more: Partial<typeof evidence>) =>
+    renderJobDiff(diffJob({ ...evidence, ...more })).split("\n")[0];
+
+  assert.equal(
+    firstLine({ end: { kind: "killed", signal: 9 } }),
+    "python3 train.py: was ended by SIGKILL after 1 s",
+  );
+  assert.equal(firstLine({ hasTimedOut: true }), "python3 train.py: ran out of time and was ended after 1 s");
+  assert.match(
+    renderJobDiff(diffJob({ ...evidence, settleEnd: "interrupted" })),
+    /^The wait for the memory was interrupted after 50 ms\.$/m,
+  );
+});
+
+test("renderJobDiff() shows what a command named itself, and does not obey it", () => {
+  const evidence = evidenceOf({ before: two([]), after: two([]) });
+  const text = renderJobDiff(diffJob({ ...evidence, command: ["./\x1b[2J\u202e"] }));
+
+  assert.equal(text.split("\n")[0], "'./\\u{1b}[2J\\u{202e}': ended with status 0 after 1 s");
+});
+
+test("formatVerdict() has words for every verdict", () => {
+  const verdicts: [GpuVerdict, string][] = [
+    [{ kind: "held", by: [pid(4), pid(5), pid(9)] }, "held by PID 4-5, 9"],
+    [{ kind: "held-by-nobody-visible", listed: [] }, "held by nobody that can be seen"],
+    [
+      { kind: "held-by-nobody-visible", listed: [pid(7)] },
+      "listed for dead PID 7, held by nobody that can be seen",
+    ],
+    [
+      {
+        kind: "still-releasing",
+        rate: { perSecond: bytes(12 * 1024 ** 3), over: milliseconds(2000), remaining: milliseconds(4300) },
+      },
+      "still coming back at 12 GiB/s, about 4.3 s to go",
+    ],
+    [
+      { kind: "moved", handovers: [{ from: [pid(9)], to: pid(3), bytes: bytes(MIB) }] },
+      "1 MiB moved from PID 9 to PID 3 (CUDA IPC)",
+    ],
+    [{ kind: "grew", by: [pid(3)] }, "PID 3 grew"],
+    [{ kind: "unknown", reason: absent("lost") }, "not known: the GPU has fallen off the bus"],
+    [{ kind: "changed-by-others" }, "changed by others"],
+    [{ kind: "released", in: known(milliseconds(85)) }, "released in 85 ms"],
+    [{ kind: "released", in: absent("not-reported") }, "released"],
+    [{ kind: "unchanged" }, "unchanged"],
+  ];
+
+  for (const [verdict, words] of verdicts) assert.equal(formatVerdict(verdict), words);
+});
+
+test("renderSnapshotDiff() shows what came, went and grew", () => {
+  const named = (name: string, machine: MachineSpec) => ({ name, snapshot: attribute(observe(machine)) });
+  const before = two([{ pid: 5, touch: "context", mib: 800 }, {
+    pid: 6,
+    touch: "context",
+    mib: 9713,
+    on: [1],
+  }]);
+  const after = two([{ pid: 6, touch: "context", mib: 10_845, on: [1] }, child], {
+    dead: [{ pid: 900, mib: 4096 }],
+  });
+
+  assertGolden(
+    "diff/snapshots.txt",
+    renderSnapshotDiff(diffSnapshots(named("before.json", before), named("now", after), TOLERANCE)),
+  );
+});
+
+test("renderJobDiff() never shows a change of bytes as a size", () => {
+  const diff = tell({ before: two([worker]), after: two([worker]) });
+  const [gpu, ...rest] = diff.gpus;
+  assert.ok(gpu);
+  const changed = {
+    ...gpu,
+    others: known(byteChange(-5 * MIB)),
+    verdict: { kind: "changed-by-others" as const },
+  };
+
+  assert.match(renderJobDiff({ ...diff, gpus: [changed, ...rest] }), / -5 MiB {2}changed by others$/m);
+});
