@@ -21,8 +21,8 @@ import {
 
 const CLASSES = [...DEFAULT_CLASSES, ...WIDENING_CLASSES] as const;
 
-/** Builds the command. */
-export function cleanZombiesCommand(world: World, end: (ending: Ending) => void): CommandUnknownOpts {
+/** The command with its options and nothing to do yet. What is to be run later is checked against it now. */
+export function cleanZombiesOptions() {
   return newCommand("clean-zombies", "end what was left behind, and prove that the memory came back")
     .description(
       "Shows which holders were left behind and would be ended; --yes ends them. A holder is judged twice, a pause apart,\n" +
@@ -83,7 +83,12 @@ export function cleanZombiesCommand(world: World, end: (ending: Ending) => void)
     .option("--audit-log <file>", "where every act is recorded")
     .option("--quiet", "print nothing when there is nothing to clean")
     .option("--json", "print JSON")
-    .addOption(deadlineOption())
+    .addOption(deadlineOption());
+}
+
+/** Builds the command. */
+export function cleanZombiesCommand(world: World, end: (ending: Ending) => void): CommandUnknownOpts {
+  return cleanZombiesOptions()
     .action(async (options) => {
       const source = liveSource(options.source, "end processes");
       const { cleanZombies } = await import("../lib/action/clean_zombies.ts");

@@ -45,16 +45,8 @@ function stepsOf(directory: string): readonly Step[] {
         "A job that does not: it ends, and a child it forked keeps its memory. On a real server nvidia-smi now says " +
         '"No running processes found". Status 10 fails a build.',
       command: [
-        "diff",
-        "--settle",
-        "1s",
-        "--",
-        "gpuctl",
-        ...hold,
-        "--bytes",
-        "12GiB",
-        "--scene",
-        "forked-child",
+        ...["diff", "--settle", "1s", "--", "sh", "-c"],
+        "gpuctl sim hold --gpu 0 --bytes 12GiB --scene forked-child --for 1m; true",
       ],
       expects: 10,
     },
@@ -77,7 +69,7 @@ async function tour(directory: string, world: DemoWorld): Promise<void> {
   using runner = await world.openJobRunner();
   for (const { says, command, expects } of stepsOf(directory)) {
     world.terminal.out(`\n# ${says}\n$ ${quoteArguments(["gpuctl", ...command])}\n`);
-    const words = command.flatMap((word) => word === "gpuctl" ? world.self : [word]);
+    const words = command.flatMap((word) => ownWords(word, world.self));
     const job = runner.start([...world.self, ...words], { GPUCTL_SOURCE: `sim:${directory}` });
     if ("message" in job) {
       throw new GpuctlError("unavailable", `Cannot start a step of the tour: ${job.message}`);
@@ -90,4 +82,9 @@ async function tour(directory: string, world: DemoWorld): Promise<void> {
       );
     }
   }
+}
+
+/** A step's word as it must be run: `gpuctl` is whatever this program is, also inside a line for the shell. */
+function ownWords(word: string, self: readonly string[]): readonly string[] {
+  return word === "gpuctl" ? self : [word.replace(/^gpuctl(?= )/, () => quoteArguments(self))];
 }

@@ -137,7 +137,7 @@ function parseInterval(text: string) {
 }
 
 function parseStatus(text: string): number {
-  const status = /^\\d{1,3}$/.test(text) ? Number(text) : NaN;
+  const status = /^\d{1,3}$/.test(text) ? Number(text) : NaN;
   if (status <= 255) return status;
   throw new SyntaxError(`Cannot parse "${text}" as an exit status: expected a number from 0 to 255`);
 }

@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   diff: async () => (await import("./diff.ts")).diffCommand,
   "clean-zombies": async () => (await import("./clean_zombies.ts")).cleanZombiesCommand,
   sim: async () => (await import("./sim.ts")).simCommand,
+  systemd: async () => (await import("./systemd.ts")).systemdCommand,
   demo: async () => (await import("./demo.ts")).demoCommand,
 };
 const ALIASES: Readonly<Record<string, string>> = { "diff-before-after": "diff" };
@@ -40,7 +41,7 @@ export async function runProgram(argv: readonly string[], world: World): Promise
   const program = await buildProgram(argv, world, (given) => ending = given);
   const [command] = program.commands;
   if (command && program.commands.length === 1) {
-    await applySettings(command, { everyName: Object.keys(COMMANDS), named: namedConfig(argv) }, world);
+    await applySettings(leafOf(command, argv.slice(1)), { everyName: Object.keys(COMMANDS), named: namedConfig(argv) }, world);
   }
   try {
     await program.parseAsync([...argv], { from: "user" });
@@ -49,6 +50,12 @@ export async function runProgram(argv: readonly string[], world: World): Promise
     return error.exitCode === 0 ? "ok" : "usage";
   }
   return ending;
+}
+
+/** The command that a line is for: `hold` of `sim hold`. */
+function leafOf(command: CommandUnknownOpts, words: readonly string[]): CommandUnknownOpts {
+  const child = command.commands.find((each) => each.name() === words[0]);
+  return child ? leafOf(child, words.slice(1)) : command;
 }
 
 /** The file of `--config`, which is read before the rest of the line is. What follows `--` is the child's. */

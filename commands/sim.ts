@@ -5,11 +5,11 @@ import { plural, quoteArguments } from "../lib/core/text.ts";
 import { bytes } from "../lib/core/units.ts";
 import { type JobPlan, SCENES } from "../lib/model/simulation.ts";
 import type { SourceChoice } from "../lib/model/source_choice.ts";
-import type { World } from "../lib/world/ports.ts";
+import type { Terminal, World } from "../lib/world/ports.ts";
 import { durationOption, newCommand, parsedBy, sizeOption, sourceOption } from "./options.ts";
 
 /** The part of the world that this command needs. */
-export type SimWorld = Pick<World, "terminal" | "simulation">;
+export type SimWorld = Pick<World, "simulation"> & { readonly terminal: Pick<Terminal, "out"> };
 
 type End = (ending: Ending) => void;
 

@@ -3,6 +3,8 @@ import type { Clock } from "../world/ports.ts";
 
 /** setTimeout counts to 2^31 ms; longer pauses are taken in pieces. */
 const LONGEST_PIECE = milliseconds(86_400_000);
+/** Timers are exact to a millisecond; what one left over is not worth another. */
+const SHORTEST_PIECE_MS = 1;
 
 /**
  * An event that cuts pauses short. Any number of pauses costs the event's promise one reaction: `Promise.race` would leave
@@ -27,12 +29,14 @@ export class Alarm {
   /** Waits for the span or the event, whichever is first. One pause at a time. */
   async pause(span: Milliseconds, clock: Pick<Clock, "monotonic" | "pause">): Promise<void> {
     const deadline = clock.monotonic() + span;
-    for (let left: number = span; left > 0 && !this.#hasRung; left = deadline - clock.monotonic()) {
+    let left: number = span;
+    while (left >= SHORTEST_PIECE_MS && !this.#hasRung) {
       const piece = milliseconds(Math.min(left, LONGEST_PIECE));
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
         clock.pause(piece).then(resolve);
       });
+      left = deadline - clock.monotonic();
     }
   }
 }

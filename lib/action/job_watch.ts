@@ -23,6 +23,8 @@ export type WatchWorld = MembersWorld & { readonly clock: Clock; readonly sample
 
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
+/** A job may be over before the first interval is: the looks begin close together, each pause twice the last one. */
+const FIRST_INTERVAL_MS = 10;
 /** However long a look took, the next one leaves the machine this share of the interval. */
 const SHORTEST_REST = 0.1;
 
@@ -56,10 +58,11 @@ export class JobWatch {
 
   /** Samples at the interval until the alarm rings. */
   async sampleUntil(ended: Alarm): Promise<void> {
-    const { interval } = this.#options;
+    let interval: number = FIRST_INTERVAL_MS;
     while (!ended.hasRung) {
       const startedAt = this.elapsed;
       await this.#sample("run");
+      interval = Math.min(interval * 2, this.#options.interval);
       const rest = Math.max(interval - (this.elapsed - startedAt), interval * SHORTEST_REST);
       await ended.pause(milliseconds(rest), this.#world.clock);
     }

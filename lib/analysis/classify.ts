@@ -265,5 +265,5 @@ function signsOfLife(facts: Facts, owners: LiveOwners): readonly string[] {
 }
 
 function endAdvice(pid: Pid): string {
-  return `To end it safely: gpuctl clean-zombies --pid ${pid}`;
+  return `To end it safely: gpuctl clean-zombies --pid ${pid}.`;
 }

@@ -37,8 +37,26 @@ const FURTHER_NAMES: Readonly<Record<string, (minor: number) => DeviceNode>> = {
 export function readDeviceRecogniser(): DeviceRecogniser {
   const devices = readText("/proc/devices");
   const majors = devices.ok ? parseDevices(devices.value) : new Map<number, string>();
+  return createRecogniser(majors, majors.size > 0 ? listNodes() : []);
+}
+
+/**
+ * Builds a recogniser of the driver's nodes.
+ *
+ * @param majors the driver's names by device number, of /proc/devices
+ * @param paths files that may be nodes
+ */
+export function createRecogniser(
+  majors: ReadonlyMap<number, string>,
+  paths: readonly string[],
+): DeviceRecogniser {
   const ofDevice = (major: number, minor: number) => nodeOf(majors.get(major), minor);
-  return { ofDevice, ofFile: indexFiles(majors.size > 0 ? listNodes(ofDevice) : []), ofPath: nodeOfPath };
+  const files = paths.flatMap((path) => {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    const node = stat?.isCharacterDevice() ? ofDevice(majorOf(stat.rdev), minorOf(stat.rdev)) : undefined;
+    return stat && node ? [{ device: stat.dev, inode: stat.ino, node }] : [];
+  });
+  return { ofDevice, ofFile: indexFiles(files), ofPath: nodeOfPath };
 }
 
 /** Parses the text of /proc/devices (proc(5)): the driver's names by the numbers of its character devices. */
@@ -110,16 +128,10 @@ function nodeOfPath(path: string): DeviceNode | undefined {
   return undefined;
 }
 
-function listNodes(ofDevice: DeviceRecogniser["ofDevice"]): NodeFile[] {
-  const names = [
-    ...namesIn("/dev").filter((name) => name.startsWith("nvidia")),
-    ...namesIn("/dev/nvidia-caps").map((name) => `nvidia-caps/${name}`),
-  ];
-  return names.flatMap((name) => {
-    const stat = statSync(`/dev/${name}`, { throwIfNoEntry: false });
-    const node = stat?.isCharacterDevice() ? ofDevice(majorOf(stat.rdev), minorOf(stat.rdev)) : undefined;
-    return stat && node ? [{ device: stat.dev, inode: stat.ino, node }] : [];
-  });
+function listNodes(): string[] {
+  const names = namesIn("/dev").filter((name) => name.startsWith("nvidia"));
+  const capabilities = namesIn("/dev/nvidia-caps").map((name) => `nvidia-caps/${name}`);
+  return [...names, ...capabilities].map((name) => `/dev/${name}`);
 }
 
 function namesIn(directory: string): string[] {

@@ -9,7 +9,10 @@ export function readPidNamespace(directory: string): Reading<string> {
   return readLink(`${directory}/ns/pid`);
 }
 
-/** Says whether a namespace is the one in which every process of the machine has a pid. */
-export function judgeInitialPidNamespace(name: Reading<string>): Reading<boolean> {
-  return mapReading(name, (value) => value === INITIAL_PID_NAMESPACE);
+/** Says whether a namespace is the one in which every process of the machine has a pid. `first` is for a machine of another sort. */
+export function judgeInitialPidNamespace(
+  name: Reading<string>,
+  first: string = INITIAL_PID_NAMESPACE,
+): Reading<boolean> {
+  return mapReading(name, (value) => value === first);
 }

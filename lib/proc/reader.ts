@@ -7,13 +7,19 @@ import { judgeInitialPidNamespace, readPidNamespace } from "./namespaces.ts";
 import { findVisibleStat } from "./stat.ts";
 import { readProcStatus } from "./status.ts";
 
+export interface ReaderOptions {
+  /** Processes that this program has started for its own ends. */
+  readonly helpers: readonly Pid[];
+  /** The PID namespace in which everybody on the machine has a pid; the kernel's first unless given. */
+  readonly firstPidNamespace?: string | undefined;
+}
+
 /**
  * Reads where this program stands.
  *
- * @param helpers processes that it has started for its own ends
  * @throws {Error} if this /proc does not show the program itself: it belongs to another PID namespace
  */
-export function readReader(procRoot: string, helpers: readonly Pid[]): Reader {
+export function readReader(procRoot: string, { helpers, firstPidNamespace }: ReaderOptions): Reader {
   const link = readLink(`${procRoot}/self`);
   const status = readProcStatus(`${procRoot}/self`);
   const self = link.ok ? Number(link.value) : NaN;
@@ -24,9 +30,9 @@ export function readReader(procRoot: string, helpers: readonly Pid[]): Reader {
   const pidNamespace = readPidNamespace(`${procRoot}/self`);
   return {
     pid: self,
-    uid: status.value.uid,
-    isRoot: status.value.uid === 0,
-    isInitialPidNamespace: judgeInitialPidNamespace(pidNamespace),
+    uid: status.value.effectiveUid,
+    isRoot: status.value.effectiveUid === 0,
+    isInitialPidNamespace: judgeInitialPidNamespace(pidNamespace, firstPidNamespace),
     pidNamespace,
     ownPids: [self, ...helpers],
     ancestorPids: listAncestors(self, procRoot),

@@ -30,6 +30,8 @@ export interface ScannerOptions {
   readonly clock: Pick<Clock, "monotonic" | "pause">;
   /** `/proc` unless given. */
   readonly procRoot?: string;
+  /** The PID namespace in which everybody on the machine has a pid; the kernel's first unless given. */
+  readonly firstPidNamespace?: string | undefined;
 }
 
 /** What the first step has found. */
@@ -58,7 +60,7 @@ export interface ProcessScanner extends Disposable {
 
 /** Opens a scanner. @throws {Error} if there is no /proc. */
 export function openProcessScanner(
-  { libc, recogniser, clock, procRoot = "/proc" }: ScannerOptions,
+  { libc, recogniser, clock, procRoot = "/proc", firstPidNamespace }: ScannerOptions,
 ): ProcessScanner {
   const reader = openDescriptorReader(libc, procRoot);
   const calls = { reader, pidfd: bindPidfd(libc), procRoot, users: readUserNames() };
@@ -75,7 +77,7 @@ export function openProcessScanner(
       compare ??= bindKcmp(libc);
       const { deadline } = options;
       const family = { calls, recogniser: learnFrom(holders.descriptors, recogniser), clock, deadline };
-      return completeScan(holders, options, { family, compare });
+      return completeScan(holders, options, { family, compare, firstPidNamespace });
     },
     [Symbol.dispose]: () => reader[Symbol.dispose](),
   };
@@ -94,10 +96,14 @@ function learnFrom({ files }: DescriptorScan, recogniser: DeviceRecogniser): Dev
 async function completeScan(
   { descriptors, processes, cutShort }: HolderScan,
   { listed, helpers, withAllMappings }: CompletionOptions,
-  { family, compare }: { readonly family: FamilyOptions; readonly compare: CompareDescriptors },
+  { family, compare, firstPidNamespace }: {
+    readonly family: FamilyOptions;
+    readonly compare: CompareDescriptors;
+    readonly firstPidNamespace: string | undefined;
+  },
 ): Promise<ProcessScan> {
   const { procRoot } = family.calls;
-  const reader = readReader(procRoot, helpers);
+  const reader = readReader(procRoot, { helpers, firstPidNamespace });
   const hiding = findHiding(procRoot, reader);
   const read = new Map(processes);
   const mappers = withAllMappings ? await findMappers(read, family) : { pids: [] };

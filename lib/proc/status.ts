@@ -6,6 +6,8 @@ import { readText } from "./files.ts";
 export interface ProcStatus {
   /** The real user id: who started the program, whatever rights it has taken on since. */
   readonly uid: Uid;
+  /** Whose rights it has now. */
+  readonly effectiveUid: Uid;
   readonly ignoresHangup: boolean;
   /** Absent in a kernel without PID namespaces. */
   readonly namespacePids: Reading<readonly number[]>;
@@ -21,13 +23,14 @@ const HANGUP = 1n;
  * @throws {SyntaxError} if a line that every kernel has is missing.
  */
 export function parseProcStatus(text: string): ProcStatus {
-  const [, user] = /^Uid:\t(\d+)\t/m.exec(text) ?? [];
+  const [, real, effective] = /^Uid:\t(\d+)\t(\d+)\t/m.exec(text) ?? [];
   const [, ignored] = /^SigIgn:\t([0-9a-f]{1,32})$/m.exec(text) ?? [];
   const [, pids] = /^NSpid:\t([\d\t]+)$/m.exec(text) ?? [];
-  if (user === undefined || Number(user) > 0xffff_ffff) throw refusal("Uid", text);
+  if (!isUserId(real) || !isUserId(effective)) throw refusal("Uid", text);
   if (ignored === undefined) throw refusal("SigIgn", text);
   return {
-    uid: uid(Number(user)),
+    uid: uid(Number(real)),
+    effectiveUid: uid(Number(effective)),
     ignoresHangup: (BigInt(`0x${ignored}`) & HANGUP) !== 0n,
     namespacePids: pids === undefined
       ? absent("not-supported", "this kernel has no PID namespaces")
@@ -38,6 +41,10 @@ export function parseProcStatus(text: string): ProcStatus {
 /** Reads /proc/PID/status. */
 export function readProcStatus(directory: string): Reading<ProcStatus> {
   return mapReading(readText(`${directory}/status`), parseProcStatus);
+}
+
+function isUserId(digits: string | undefined): digits is string {
+  return digits !== undefined && Number(digits) <= 0xffff_ffff;
 }
 
 function refusal(line: string, text: string): SyntaxError {

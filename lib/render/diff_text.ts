@@ -37,7 +37,10 @@ export function renderJobDiff(
     processLines(diff, options),
     leftoverLines(leftovers, options),
     cleanup ? cleanupLines(cleanup) : [],
-    remarkLines([...diff.notes, ...lingererNotes(diff), ...describeProblems(diff.problems)], options),
+    remarkLines(
+      [...diff.notes, ...lingererNotes(diff), ...describeProblems(problemsThatMatter(diff))],
+      options,
+    ),
     remarkLines([describeSettling(diff), ANSWERS[diff.verdict](gpus)].filter((line) => line !== ""), options),
   ]);
 }
@@ -144,6 +147,16 @@ function describeSettling({ settleEnd, settledFor, verdict }: JobDiff): string {
   if (settleEnd === "unreadable") return "The driver gave no answer after the job.";
   if (settleEnd === "limit" && verdict !== "released") return `Memory was waited for ${time} (--settle).`;
   return settleEnd === "stalled" ? `Nothing came back any more: given up after ${time}.` : "";
+}
+
+/** Subjects of problems that keep holders from being seen, and nothing else. */
+const ABOUT_HOLDERS = ["descriptors", "processes", "PID namespace", "listed processes"];
+const WITHOUT_HOLDERS: readonly DiffVerdict[] = ["released", "unchanged", "changed-by-others"];
+
+/** That somebody else's descriptors cannot be listed says nothing about memory that is back. */
+function problemsThatMatter({ verdict, problems }: JobDiff): readonly Problem[] {
+  if (!WITHOUT_HOLDERS.includes(verdict)) return problems;
+  return problems.filter(({ subject }) => !ABOUT_HOLDERS.includes(subject));
 }
 
 function describeProblems(problems: readonly Problem[]): string[] {

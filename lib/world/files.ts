@@ -1,5 +1,6 @@
 import {
   closeSync,
+  fchmodSync,
   fsyncSync,
   openSync,
   readFileSync,
@@ -26,29 +27,47 @@ export const realFiles: Files = {
  * symbolic link to a file is replaced, not followed; a device or a pipe is written to.
  */
 function writeWhole(path: string, text: string): void {
+  if (isStream(path)) attempt(path, () => writeFile(path, text, { flags: "w", mode: OWNER_ONLY }));
+  else replaceFile(path, text, OWNER_ONLY);
+}
+
+/**
+ * Puts a new file in place of whatever stands there, be it a link or a device. A reader sees the one or the other.
+ *
+ * @throws {GpuctlError} if it cannot; then all is as it was
+ */
+export function replaceFile(path: string, text: string, mode: number): void {
+  const temporary = join(dirname(path), `.${basename(path)}.${process.pid}`);
+  attempt(path, () => {
+    try {
+      // wx: O_EXCL refuses whatever somebody put there before us.
+      writeFile(temporary, text, { flags: "wx", mode });
+      renameSync(temporary, path);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw error;
+    }
+  });
+}
+
+function attempt(path: string, write: () => void): void {
   try {
-    if (isStream(path)) writeFile(path, text, "w");
-    else replaceFile(path, text);
+    write();
   } catch (error) {
     throw new GpuctlError(failureOf(error), `Cannot write ${path}: ${messageOf(error)}`, { cause: error });
   }
 }
 
-function replaceFile(path: string, text: string): void {
-  const temporary = join(dirname(path), `.${basename(path)}.${process.pid}`);
-  try {
-    // wx: O_EXCL refuses whatever somebody put there before us.
-    writeFile(temporary, text, "wx");
-    renameSync(temporary, path);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  }
+interface FileKind {
+  readonly flags: "w" | "wx";
+  readonly mode: number;
 }
 
-function writeFile(path: string, text: string, flags: "w" | "wx"): void {
-  const descriptor = openSync(path, flags, OWNER_ONLY);
+function writeFile(path: string, text: string, { flags, mode }: FileKind): void {
+  const descriptor = openSync(path, flags, mode);
   try {
+    // What open(2) gives is narrowed by the umask.
+    if (flags === "wx") fchmodSync(descriptor, mode);
     let rest = new TextEncoder().encode(text);
     while (rest.length > 0) rest = rest.subarray(writeSync(descriptor, rest));
     if (flags === "wx") fsyncSync(descriptor);

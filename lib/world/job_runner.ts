@@ -32,7 +32,7 @@ const NOT_RUNNABLE: Readonly<Record<number, string>> = {
 };
 const ENOEXEC = 8;
 /** SIGCHLD tells of each end; this is for one that was lost. */
-const REAP_INTERVAL_MS = 500;
+const REAP_INTERVAL_MS = 1000;
 /** The runtime reaps its own children at once. One that has been dead for so long is an orphan that we adopted. */
 const ORPHAN_AFTER_MS = 900;
 
@@ -66,8 +66,7 @@ class RealJobRunner implements JobRunner {
   start(command: readonly string[], changes: Readonly<Record<string, string>>): Job | StartFailure {
     const { own, spawning, inherited } = this.#calls;
     own.adoptOrphans();
-    process.on("SIGCHLD", this.#onChild);
-    this.#timer = setInterval(this.#onChild, REAP_INTERVAL_MS);
+    this.#watchChildren();
     for (const descriptor of inherited) spawning.passOn(descriptor);
     const started = this.#spawn(command, changes);
     if ("errno" in started) return describeFailure(command, started.errno);
@@ -102,6 +101,12 @@ class RealJobRunner implements JobRunner {
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
     process.off("SIGCHLD", this.#onChild);
+  }
+
+  #watchChildren(): void {
+    if (this.#timer !== undefined) return;
+    process.on("SIGCHLD", this.#onChild);
+    this.#timer = setInterval(this.#onChild, REAP_INTERVAL_MS);
   }
 
   #spawn(command: readonly string[], changes: Readonly<Record<string, string>>) {

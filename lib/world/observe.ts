@@ -21,6 +21,8 @@ export interface Hardware {
   readonly recogniser: DeviceRecogniser;
   readonly readIdentities: () => readonly GpuIdentity[];
   readonly sampler: Sampler;
+  /** The PID namespace in which everybody on this hardware has a pid; the kernel's first unless given. */
+  readonly firstPidNamespace?: string | undefined;
   /** The process in which the driver is called now. It opens GPUs and is no finding. */
   readonly helperPid: () => number | undefined;
 }
@@ -47,7 +49,8 @@ export async function observeMachine(
   // The question is on its way before /proc is read: the driver takes longer than the scan.
   const asked = hardware.sampler.sample(look);
   const deadline = milliseconds(clock.monotonic() + look.within + SCAN_EXTRA);
-  using scanner = openProcessScanner({ libc, recogniser: hardware.recogniser, clock });
+  const { recogniser, firstPidNamespace } = hardware;
+  using scanner = openProcessScanner({ libc, recogniser, clock, firstPidNamespace });
   const holders = await scanner.scanHolders(deadline);
   const joined = await join({ asked: await asked, holders, scanner, deadline }, hardware, look, clock);
   const problems: Problem[] = [];

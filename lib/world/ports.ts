@@ -9,6 +9,7 @@ import type { Observation } from "../model/observation.ts";
 import type { Snapshot } from "../model/snapshot.ts";
 import type { ProcessIdentity, ProcStat } from "../model/process.ts";
 import type { JobPlan, ServerPlan } from "../model/simulation.ts";
+import type { FoundUnit, UnitFile } from "../model/unit_file.ts";
 import type { LiveSource, SourceChoice } from "../model/source_choice.ts";
 
 export interface Clock {
@@ -148,6 +149,26 @@ export interface Simulation {
   work(): Promise<void>;
 }
 
+/** systemd, and the place where an administrator's own units lie. */
+export interface Systemd {
+  /** The path of a unit of this name. */
+  unitPath(name: string): string;
+  /** What stands there; `undefined` where nothing does. @throws {GpuctlError} if it cannot be read */
+  findUnit(name: string): FoundUnit | undefined;
+  /** Puts the whole unit in place of what stands there, for everybody to read. @throws {GpuctlError} if it cannot */
+  writeUnit(unit: UnitFile): void;
+  /** @throws {GpuctlError} if it cannot be removed */
+  removeUnit(name: string): void;
+  /** @throws {GpuctlError} if somebody else than root could put another program in this one's place */
+  checkProgram(path: string): void;
+  /**
+   * Gives systemctl an order and returns what it printed.
+   *
+   * @throws {GpuctlError} `partial` with its words if it refuses or does not answer in time
+   */
+  order(words: readonly string[]): Promise<string>;
+}
+
 /** Everything a command may ask of the world. Each takes the parts it needs. */
 export interface World {
   readonly clock: Clock;
@@ -173,6 +194,8 @@ export interface World {
   /** Opens what starts commands; dispose of it once everything that they left has been looked at. */
   openJobRunner(): Promise<JobRunner>;
   readonly simulation: Simulation;
+  /** @throws {GpuctlError} if this user may not change units, or systemd does not run this machine */
+  openSystemd(): Promise<Systemd>;
   /** A new folder that is removed again with everything in it. */
   temporaryFolder(): Disposable & { readonly path: string };
   /** A variable of this program's own environment. */

@@ -58,6 +58,10 @@ export async function openWorld(): Promise<World> {
       hold: async (plan) => (await openSimulation()).hold(plan),
       work: async () => (await openSimulation()).work(),
     },
+    openSystemd: async () => {
+      const { openSystemd, SYSTEMD_PLACES } = await import("./systemd.ts");
+      return openSystemd(SYSTEMD_PLACES, user);
+    },
     temporaryFolder: makeTemporaryFolder,
   };
 
@@ -90,15 +94,17 @@ async function observe(source: LiveSource, options: LookOptions, base: Base): Pr
 
 async function openHardware(source: LiveSource, base: Base): Promise<Hardware> {
   if (source.kind === "sim") {
-    const [{ simRecogniser }, { readSimIdentities }] = await Promise.all([
+    const [{ simRecogniser }, { readSimIdentities }, { readSimServer }] = await Promise.all([
       import("../source/sim/recogniser.ts"),
       import("../source/sim/identities.ts"),
+      import("../source/sim/server.ts"),
     ]);
     const { directory } = source;
     const recogniser = simRecogniser(directory);
     const helper = openDriver({ source: "sim", directory }, base);
     return {
       recogniser,
+      firstPidNamespace: readSimServer(directory).pidNamespace,
       readIdentities: () => readSimIdentities(directory),
       sampler: helper,
       helperPid: () => helper.pid,

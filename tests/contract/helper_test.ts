@@ -19,7 +19,7 @@ let stub: Stub;
 before(() => stub = buildStub());
 after(() => stub[Symbol.dispose]());
 
-/** Options whose helper reads the stand-in. Bun hands its children the environment that it was itself started with. */
+/** Options whose helper reads the stand-in. */
 function nvmlOptions() {
   const command = [
     "/usr/bin/env",
@@ -168,6 +168,15 @@ test("openHelper() says that a helper cannot be started", async () => {
   ]);
 });
 
+test("serveHelper() tells a bug of its source where it will be read, and goes on", async () => {
+  const bug = absent("failed", "bug in the helper process: no such property of /srv/sim");
+  await using helper = openHelper(helperOptions({ request: { source: "sim", directory: "/srv/sim" } }));
+  const { pid } = helper;
+  assert.deepEqual(await helper.sample(within(PATIENCE)), bug);
+  assert.deepEqual(await helper.sample(within(PATIENCE)), bug);
+  assert.equal(helper.pid, pid);
+});
+
 test("openHelper() ends its helper when it is disposed of, also in the middle of a call", async () => {
   writeScenario(stub, { gpus: [{ hang: ["nvmlDeviceGetHandleByIndex_v2"] }] });
   const helper = openHelper(nvmlOptions());
@@ -183,6 +192,19 @@ test("openHelper() ends its helper when it is disposed of, also in the middle of
     await helper.sample(within(PATIENCE)),
     absent("failed", "the helper process has been closed"),
   );
+});
+
+test("openHelper() ends its helper soon after it is left", async () => {
+  writeScenario(stub, { gpus: [{}] });
+  const helper = openHelper(nvmlOptions());
+  const { pid } = helper;
+  assert.deepEqual(await helper.sample(within(PATIENCE)), reportOf(idleGpu(0)));
+  helper.leave();
+  assert.deepEqual(
+    await helper.sample(within(PATIENCE)),
+    absent("failed", "the helper process has been closed"),
+  );
+  await until("the helper to be gone", () => !isRunning(pid));
 });
 
 test("serveHelper() ends with the program that started it, also in the middle of a call", async () => {
@@ -202,26 +224,30 @@ test("serveHelper() ends with the program that started it, also in the middle of
 
 test("serveHelper() ends when its standard input does", async () => {
   writeScenario(stub, { gpus: [{}] });
-  const start = {
-    protocol: "gpuctl.helper/1",
-    parentPid: process.pid,
-    source: "nvml",
-    library: stub.library,
-  };
-  await using helper = startProgram(
-    [...supportCommand("helper_program.ts"), "helper", JSON.stringify(start)],
-    {
-      env: { [SCENARIO_VARIABLE]: stub.scenario },
-      input: '{"protocol":"gpuctl.helper/1","id":1,"withUtilization":false}\n',
-    },
-  );
-  const { status, stdout } = await helper.ended;
+  const { status, stdout } = await serve({ parentPid: process.pid });
   const report = { driver: DRIVER, gpus: [idleGpu(0)], unreadableGpus: [] };
   assert.deepEqual(
     [status, JSON.parse(stdout)],
     [0, { protocol: "gpuctl.helper/1", id: 1, report: { ok: true, value: report } }],
   );
 });
+
+test("serveHelper() reads nothing when the program that started it has ended before it began", async () => {
+  writeScenario(stub, { gpus: [{}] });
+  const { status, stdout } = await serve({ parentPid: 4_000_000 });
+  assert.deepEqual([status, stdout], [0, ""]);
+});
+
+/** Runs a helper of the stand-in with one question on its input, which then ends. */
+async function serve({ parentPid }: { readonly parentPid: number }) {
+  const start = { protocol: "gpuctl.helper/1", parentPid, source: "nvml", library: stub.library };
+  const command = [...supportCommand("helper_program.ts"), "helper", JSON.stringify(start)] as const;
+  await using helper = startProgram(command, {
+    env: { [SCENARIO_VARIABLE]: stub.scenario },
+    input: '{"protocol":"gpuctl.helper/1","id":1,"withUtilization":false}\n',
+  });
+  return await helper.ended;
+}
 
 for (
   const [what, argument] of [

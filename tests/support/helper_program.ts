@@ -1,13 +1,19 @@
 /** A program that can be nothing but a helper: `helper_program.ts helper ARGUMENT`, as gpuctl starts itself. */
 import process from "node:process";
 import { EXIT } from "../../lib/core/errors.ts";
-import { absent } from "../../lib/core/reading.ts";
+import { known } from "../../lib/core/reading.ts";
 import { milliseconds } from "../../lib/core/units.ts";
 import { serveHelper } from "../../lib/source/helper/serve.ts";
 import { openNvmlSource } from "../../lib/source/nvml/source.ts";
 
 const ending = await serveHelper(process.argv[3], {
   nvml: ({ library }) => openNvmlSource(() => milliseconds(performance.now()), library),
-  sim: ({ directory }) => Promise.resolve(absent("failed", `no simulated server in ${directory}`)),
+  // A source with a bug in it.
+  sim: ({ directory }) =>
+    Promise.resolve(known({
+      read() {
+        throw new TypeError(`no such property of ${directory}`);
+      },
+    })),
 });
 process.exit(EXIT[ending]);

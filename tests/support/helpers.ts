@@ -20,7 +20,7 @@ export function helperOptions(differences: Partial<HelperOptions> = {}): HelperO
     command: supportCommand("helper_program.ts"),
     request: { source: "nvml" },
     parentPid: process.pid,
-    clock: { now: () => "2026-11-30T09:00:00.000Z", monotonic: () => milliseconds(performance.now()) },
+    clock: { now: () => "2026-11-30T09:00:00.000Z" },
     processes: { findProcess: () => undefined },
     records: { directory: "/nonexistent/gpuctl", uid: 0 },
     ...differences,
@@ -29,5 +29,5 @@ export function helperOptions(differences: Partial<HelperOptions> = {}): HelperO
 
 /** A look that may take so long. */
 export function within(span: number): LookOptions {
-  return { deadline: milliseconds(performance.now() + span), withUtilization: false };
+  return { within: milliseconds(span), withUtilization: false };
 }

@@ -86,7 +86,10 @@ export function startProgram(
     get stderr() {
       return written.stderr;
     },
-    send: (signal) => void child.kill(signal),
+    // Not child.kill(): Deno takes a program that it has signalled for ended by that signal, whatever its status is.
+    send(signal) {
+      if (!isOver) process.kill(pid, signal);
+    },
     type: (text) => void child.stdin.write(text),
     endInput: () => void child.stdin.end(),
     untilOutput(pattern) {

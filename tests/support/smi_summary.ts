@@ -1,5 +1,5 @@
 /** A reading of nvidia-smi's text as short lines, so that the manifest of the fixtures can hold whole values. */
-import { type Absent, type Reading } from "../../lib/core/reading.ts";
+import type { Absent, Reading } from "../../lib/core/reading.ts";
 import type { Context, Driver, Gpu, MigInstance, ProcessList } from "../../lib/model/gpu.ts";
 import type { ListedHolder } from "../../lib/source/listed_holder.ts";
 import type { SmiReading } from "../../lib/source/smi/parse.ts";

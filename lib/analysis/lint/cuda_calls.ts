@@ -56,6 +56,9 @@ const CERTAIN: ReadonlySet<string> = new Set([
     "runtime.driverGetVersion",
   ]),
   ...below("cupy.random", ["seed", "rand", "randn", "random", "uniform", "normal"]),
+  // What they give starts CUDA as it is called.
+  "jax.jit()",
+  "jax.grad()",
   "torch.backends.cudnn.version",
   "torch.accelerator.is_available",
   "torch.nn.DataParallel",
@@ -153,6 +156,8 @@ export function canonicalName(name: string): string {
 }
 
 function findNamed(name: string, call: Call): CudaStart | undefined {
+  // A negative device stands for none.
+  if (name === "torch.cuda.set_device" && isNegative(call.positional[0])) return undefined;
   if (CERTAIN.has(name)) return certain(`${name}()`);
   if (POSSIBLE.has(name)) return possible(`${name}()`);
   if (name === "torch.distributed.init_process_group") {
@@ -204,6 +209,10 @@ function findMethod({ method, positional, receiver }: Call, loaded: Loaded): Cud
 function isCudaDevice(value: Value): boolean {
   if (value.kind === "device") return value.isCuda;
   return value.kind === "text" && (value.text === "cuda" || value.text.startsWith("cuda:"));
+}
+
+function isNegative(value: Value | undefined): boolean {
+  return value?.kind === "constant" && value.text.startsWith("-");
 }
 
 function argument({ keywords, positional }: Call, name: string, at: number): Value | undefined {

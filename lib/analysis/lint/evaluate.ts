@@ -1,4 +1,5 @@
 /** Works out what an expression is, as far as that shows, and tells of every call in it in the order of evaluation. */
+import { applySign, booleanValue, combine, concatenate, numberValue, textValue } from "./operators.ts";
 import { type MappingEntry, UNKNOWN, type Value } from "./program.ts";
 import type { SourceText } from "./source_text.ts";
 import { decodeStringLiteral } from "./string_literal.ts";
@@ -49,13 +50,13 @@ export function evaluate(node: Node, around: Surroundings, depth = 0): Value {
     case "FormatString":
       return evaluateFormat(node, around, next);
     case "ContinuedString":
-      return join(childrenOf(node).map(next));
+      return concatenate(childrenOf(node).map(next));
     case "Number":
       return numberValue(textOf(node, around.source));
     case "Boolean":
-      return constant("bool", textOf(node, around.source), textOf(node, around.source) === "True");
+      return booleanValue(textOf(node, around.source) === "True");
     case "None":
-      return constant("NoneType", "None", false);
+      return { kind: "constant", type: "NoneType", text: "None", truth: false };
     case "ParenthesizedExpression":
       return childrenOf(node).filter(isExpression).map(next).at(-1) ?? UNKNOWN;
     case "MemberExpression":
@@ -73,6 +74,8 @@ export function evaluate(node: Node, around: Surroundings, depth = 0): Value {
     case "ArrayExpression":
     case "TupleExpression":
       return { kind: "list", items: childrenOf(node).filter(isExpression).map(next) };
+    case "UnaryExpression":
+      return evaluateUnary(node, around, next);
     case "LambdaExpression":
       return UNKNOWN;
   }
@@ -96,7 +99,7 @@ function evaluateMember(node: Node, around: Surroundings, next: Next) {
   if (property === undefined) return { value: UNKNOWN, receiver, method: undefined };
   const method = textOf(property, around.source);
   if (receiver.kind === "name") {
-    return { value: nameValue(`${receiver.name}.${method}`), receiver, method };
+    return { value: { kind: "name", name: `${receiver.name}.${method}` } as const, receiver, method };
   }
   return { value: around.findAttribute(receiver, method) ?? UNKNOWN, receiver, method };
 }
@@ -152,14 +155,13 @@ function evaluateBinary(node: Node, around: Surroundings, next: Next): Value {
     return UNKNOWN;
   }
   const second = next(right);
-  const sign = operator ? textOf(operator, around.source) : "";
-  if (first.kind === "text" && second.kind === "text") {
-    if (sign === "+") return textValue(first.text + second.text);
-    if (sign === "==") return constant("bool", "", first.text === second.text);
-    if (sign === "!=") return constant("bool", "", first.text !== second.text);
-  }
-  if (sign === "|") return merge(first, second);
-  return UNKNOWN;
+  return combine(operator ? textOf(operator, around.source) : "", first, second);
+}
+
+function evaluateUnary(node: Node, around: Surroundings, next: Next): Value {
+  const [operator] = childrenOf(node);
+  const [operand] = childrenOf(node).filter(isExpression);
+  return applySign(operator ? textOf(operator, around.source) : "", operand ? next(operand) : UNKNOWN);
 }
 
 function evaluateConditional(node: Node, around: Surroundings, next: Next): Value {
@@ -206,42 +208,4 @@ function evaluateFormat(node: Node, around: Surroundings, next: Next): Value {
   if (replacements.length > 0) return UNKNOWN;
   const text = decodeStringLiteral(textOf(node, around.source));
   return textValue(text?.replaceAll("{{", "{").replaceAll("}}", "}"));
-}
-
-function join(parts: readonly Value[]): Value {
-  let text = "";
-  for (const part of parts) {
-    if (part.kind !== "text") return UNKNOWN;
-    text += part.text;
-  }
-  return textValue(text);
-}
-
-function merge(first: Value, second: Value): Value {
-  if (first.kind !== "mapping" && second.kind !== "mapping") return UNKNOWN;
-  const parts = [first, second].map((part) => part.kind === "mapping" ? part : undefined);
-  return {
-    kind: "mapping",
-    entries: parts.flatMap((part) => part?.entries ?? []),
-    isWhole: parts.every((part) => part?.isWhole === true),
-  };
-}
-
-function numberValue(text: string): Value {
-  const isFloat = !text.toLowerCase().startsWith("0x") &&
-    [".", "e", "E", "j", "J"].some((mark) => text.includes(mark));
-  const type = isFloat ? (text.toLowerCase().endsWith("j") ? "complex" : "float") : "int";
-  return constant(type, text, Number(text.replaceAll("_", "")) !== 0);
-}
-
-function constant(type: string, text: string, truth: boolean): Value {
-  return { kind: "constant", type, text, truth };
-}
-
-function nameValue(name: string): Value {
-  return { kind: "name", name };
-}
-
-function textValue(text: string | undefined): Value {
-  return text === undefined ? UNKNOWN : { kind: "text", text };
 }

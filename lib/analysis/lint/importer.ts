@@ -71,6 +71,9 @@ class Importer {
     if (submodule !== undefined) return moduleValue(submodule.at(-1));
     if (own === undefined) return level > 0 ? UNKNOWN : { kind: "name", name: `${module}.${member}` };
     const file = own.at(-1);
+    if (file === undefined) {
+      this.#noteUnread(`${".".repeat(level)}${module === "" ? "" : `${module}.`}${member}`);
+    }
     return (file ? this.#engine.run.scopes.get(file)?.get(member) : undefined) ?? UNKNOWN;
   }
 
@@ -111,6 +114,11 @@ class Importer {
     if (!osImports.has(module)) osImports.set(module, this.#engine.run.stepAt(this.#node, source).statement);
   }
 
+  #noteUnread(name: string): void {
+    const { run } = this.#engine;
+    run.state = withUnread(run.state, name, run.happened(this.#node, this.#frame, `import ${name}`));
+  }
+
   /** A module that is not among the sources. */
   #foreign({ module, level, names }: Import): void {
     const run = this.#engine.run;
@@ -121,11 +129,7 @@ class Importer {
     });
     const first = module.split(".")[0] ?? module;
     const strongest = known.toSorted((a, b) => STRENGTH[b.effect] - STRENGTH[a.effect])[0];
-    if (strongest === undefined) {
-      const name = `${".".repeat(level)}${first}`;
-      run.state = withUnread(run.state, name, run.happened(this.#node, this.#frame, `import ${name}`));
-      return;
-    }
+    if (strongest === undefined) return this.#noteUnread(`${".".repeat(level)}${first}`);
     if (strongest.effect === "plain") return;
     const what = `import ${strongest.name.startsWith(module) ? strongest.name : module}`;
     const happened = run.happened(this.#node, this.#frame, what);

@@ -197,7 +197,7 @@ function evidence(
   const related: Related[] = steps.map(({ place, statement }) => ({ place, text: statement }));
   const framework = [...state.frameworks.values()][0];
   const later = [framework, before].flatMap((happened) => happened ? nearestStep(happened, at.place) : [])
-    .sort((a, b) => a.place.line - b.place.line).map(({ statement }) => statement);
+    .map(({ statement }) => statement);
   const ownImport = osImport === undefined || later.includes(osImport) ? "import os" : osImport;
   const first = change.kind === "set" && osImport !== undefined ? [ownImport] : [];
   return { related, correctedOrder: [...new Set([...first, at.statement, ...later])] };

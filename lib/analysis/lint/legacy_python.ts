@@ -27,7 +27,15 @@ const OPERATOR_WORDS = new Set(["if", "else", "in", "is", "and", "or", "for", "n
 export interface Rewritten {
   readonly text: string;
   readonly execOffsets: readonly number[];
-  readonly refusal: { readonly offset: number; readonly why: string } | undefined;
+  readonly refusal: Refusal | undefined;
+}
+
+/** Why Python itself would refuse the text, if that shows before parsing. */
+export interface Refusal {
+  readonly offset: number;
+  readonly why: string;
+  /** Whether the text is nested so deep that no parser should be given it. */
+  readonly isTooDeep: boolean;
 }
 
 /** Rewrites a source for the parser. Total, in linear time, and of the same length. */
@@ -39,7 +47,7 @@ class Rewriter {
   readonly #source: string;
   readonly #pieces: string[] = [];
   readonly #execOffsets: number[] = [];
-  #refusal: Rewritten["refusal"];
+  #refusal: Refusal | undefined;
   /** Everything before it stands in `#pieces`. */
   #copied = 0;
   #at = 0;
@@ -114,7 +122,7 @@ class Rewriter {
   #openBracket(offset: number): void {
     this.#open.push(offset);
     this.#isStatementStart = false;
-    if (this.#open.length > DEEPEST_BRACKETS) this.#refuse(offset, "too many brackets are open");
+    if (this.#open.length > DEEPEST_BRACKETS) this.#refuse(offset, "too many brackets are open", true);
   }
 
   /** The pattern `case A():` has brackets that the grammar wants filled. */
@@ -238,8 +246,10 @@ class Rewriter {
     this.#copied = offset + text.length;
   }
 
-  #refuse(offset: number, why: string): void {
-    this.#refusal ??= { offset, why };
+  #refuse(offset: number, why: string, isTooDeep = false): void {
+    if (this.#refusal === undefined || isTooDeep && !this.#refusal.isTooDeep) {
+      this.#refusal = { offset, why, isTooDeep };
+    }
   }
 }
 

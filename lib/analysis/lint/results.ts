@@ -19,6 +19,9 @@ export function resultOfCall({ callee, receiver, method, positional, keywords, h
           isWhole: !hasSpread && first?.isWhole !== false,
         }
         : { kind: "mapping", entries: keywords, isWhole: false };
+    case "jax.jit":
+    case "jax.grad":
+      return { kind: "name", name: `${callee.name}()` };
     case "torch.device":
       return first?.kind === "text"
         ? { kind: "device", isCuda: first.text === "cuda" || first.text.startsWith("cuda:") }
@@ -34,6 +37,5 @@ function joinTexts(separator: string, items: readonly Value[]): Value {
 
 function toText(value: Value | undefined): Value {
   if (value?.kind === "text") return value;
-  if (value?.kind !== "constant" || value.text === "") return UNKNOWN;
-  return { kind: "text", text: value.text };
+  return value?.kind === "constant" ? { kind: "text", text: value.text } : UNKNOWN;
 }

@@ -7,8 +7,8 @@ import type { SourceText } from "./source_text.ts";
 import { addPath, type Happened, joinStates, NOTHING_YET, type State, type Step } from "./state.ts";
 import { type Node, textOf } from "./syntax.ts";
 
-/** Nodes that are looked at before a program counts as too large to be followed. A file of 1 MiB has about 500,000. */
-const MOST_NODES = 3_000_000;
+/** Nodes that are looked at before a program counts as too large to be followed. A file of 1 MiB has up to 500,000. */
+const MOST_NODES = 2_000_000;
 /** Longer statements are cut where they are quoted. */
 const QUOTED_LINES = 4;
 

@@ -1,5 +1,5 @@
 import type { Place } from "./finding.ts";
-import { legacyEdits } from "./legacy_python.ts";
+import { legacyEdits, type Refusal } from "./legacy_python.ts";
 import type { Magic, NotebookCell } from "./notebook.ts";
 
 /** One Python source, or one cell of a notebook: its text, a text that the parser accepts, and where things are. */
@@ -10,8 +10,7 @@ export class SourceText {
   readonly parsed: string;
   /** Offsets of `exec` statements of Python 2, which `parsed` no longer shows. */
   readonly execOffsets: readonly number[];
-  /** Why Python itself would refuse the text, if that shows before parsing. */
-  readonly refusal: { readonly offset: number; readonly why: string } | undefined;
+  readonly refusal: Refusal | undefined;
   readonly #original: string;
   readonly #lineStarts: readonly number[];
   readonly #magics: ReadonlyMap<number, Magic> | undefined;

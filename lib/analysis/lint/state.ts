@@ -69,29 +69,37 @@ export function withSetting(state: State, variable: string, setting: Setting): S
   return { ...state, settings: new Map([...state.settings, [variable, setting]]) };
 }
 
-/** What has happened when one of several paths was taken. */
+/** What has happened when one of several paths was taken. The first one itself where all say the same. */
 export function joinStates(paths: readonly State[]): State {
   const [first = NOTHING_YET, ...others] = paths;
   if (others.every((other) => other === first)) return first;
-  return {
+  return reuse(first, {
     frameworks: joinHappened(paths.map(({ frameworks }) => frameworks)),
     unread: joinHappened(paths.map(({ unread }) => unread)),
     cudaStart: joinStart(paths),
     settings: joinSettings(paths),
-  };
+  });
 }
 
 /** What has happened when a path that goes on from `main` may have been taken besides: what `main` is sure of stays sure. */
 export function addPath(main: State, side: State): State {
   const joined = joinStates([main, side]);
-  const keep = (
-    [name, happened]: [string, Happened],
-  ): [string, Happened] => [name, main.frameworks.get(name) ?? happened];
-  return {
+  if (joined === main) return main;
+  const frameworks = [...joined.frameworks].map(([name, happened]) =>
+    [name, main.frameworks.get(name) ?? happened] as const
+  );
+  return reuse(main, {
     ...joined,
-    frameworks: new Map([...joined.frameworks].map(keep)),
+    frameworks: joined.frameworks === main.frameworks ? main.frameworks : new Map(frameworks),
     cudaStart: main.cudaStart?.isCertain === true ? main.cudaStart : joined.cudaStart,
-  };
+  });
+}
+
+/** States are compared by identity, so one that says nothing new is not made anew. */
+function reuse(before: State, after: State): State {
+  const isSame = before.frameworks === after.frameworks && before.unread === after.unread &&
+    before.cudaStart === after.cudaStart && before.settings === after.settings;
+  return isSame ? before : after;
 }
 
 function joinHappened(maps: readonly ReadonlyMap<string, Happened>[]): ReadonlyMap<string, Happened> {

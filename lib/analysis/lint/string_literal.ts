@@ -17,8 +17,8 @@ const HEX_ESCAPES: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
 
 /** The value of one string literal, prefix and quotes included; `undefined` for what is no whole literal. */
 export function decodeStringLiteral(literal: string): string | undefined {
-  const open = [...literal].findIndex((character) => character === '"' || character === "'");
-  if (open < 0) return undefined;
+  const open = [0, 1, 2].find((at) => literal[at] === '"' || literal[at] === "'");
+  if (open === undefined) return undefined;
   const prefix = literal.slice(0, open).toLowerCase();
   const quote = literal[open] ?? "";
   const fence = literal.startsWith(quote.repeat(3), open) && literal.length >= open + 6

@@ -4,9 +4,12 @@ import type { SourceText } from "./source_text.ts";
 /** A node of the parser's tree. Its name is that of the rule in the grammar of @lezer/python. */
 export type Node = ReturnType<typeof parser.parse>["topNode"];
 
-/** Parses a source. Always gives a tree; what could not be parsed is in it as nodes that are errors. */
+/**
+ * Parses a source. Always gives a tree; what could not be parsed is in it as nodes that are errors. A text that is
+ * nested too deep for Python gives an empty one: beyond some thousand levels the parser's own trees are broken.
+ */
 export function parsePython(source: SourceText): Node {
-  return parser.parse(source.parsed).topNode;
+  return parser.parse(source.refusal?.isTooDeep === true ? "" : source.parsed).topNode;
 }
 
 /** The children of a node, comments left out. */

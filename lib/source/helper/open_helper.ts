@@ -22,7 +22,7 @@ export interface HelperOptions {
   readonly request: HelperRequest;
   /** This program's own pid. */
   readonly parentPid: number;
-  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly clock: Pick<Clock, "now">;
   readonly processes: ProcessFinder;
   readonly records: StuckRecords;
 }
@@ -31,6 +31,11 @@ export interface HelperOptions {
 export interface Helper extends Sampler {
   /** Of the helper that runs now. It opens GPUs and is no finding. */
   readonly pid: number | undefined;
+  /**
+   * Disposes of the helper without waiting until it is gone, for a program that is about to end itself. Before a reset
+   * that is not enough: the GPU may still be open.
+   */
+  leave(): void;
 }
 
 /**
@@ -68,6 +73,12 @@ class HelperSampler implements Helper {
     return turn.finally(() => {
       if (this.#turn === turn) this.#turn = undefined;
     });
+  }
+
+  leave(): void {
+    this.#isClosed = true;
+    this.#session?.leave();
+    this.#session = undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

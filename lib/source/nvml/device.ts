@@ -1,10 +1,11 @@
-import { type BusId, type DeviceMinor, deviceMinor, type GpuIndex, parseBusId } from "../../core/ids.ts";
+import type { GpuIndex } from "../../core/ids.ts";
 import { absent } from "../../core/reading.ts";
 import { type Percent, percent } from "../../core/units.ts";
 import { COMPUTE_MODES, type ComputeMode, type Gpu } from "../../model/gpu.ts";
 import type { Nvml } from "./calls.ts";
-import { createCell, decodeText, readText, readU32 } from "./cells.ts";
-import { PCI_INFO, TEXT, UTILIZATION } from "./layouts.ts";
+import { createCell, readU32 } from "./cells.ts";
+import type { Identity } from "./identity.ts";
+import { UTILIZATION } from "./layouts.ts";
 import { readMemory } from "./memory.ts";
 import { readMigInstances } from "./mig.ts";
 import { readProcessList } from "./processes.ts";
@@ -12,32 +13,23 @@ import { readRecoveryAction } from "./recovery.ts";
 import type { SlowModes } from "./slow_modes.ts";
 import { attempt, believe, ImplausibleAnswer } from "./status.ts";
 import { readSwitch } from "./switches.ts";
-import { readUuid } from "./uuid.ts";
 
 /** What a GPU is read with. */
 export interface DeviceOptions {
   readonly index: GpuIndex;
   readonly withUtilization: boolean;
   readonly pidLimit: number;
+  readonly identity: Identity;
   readonly slowModes: SlowModes;
 }
 
-/**
- * Reads one GPU. Each value that it does not give is absent by itself.
- *
- * @throws {NvmlError} if it does not tell its UUID
- * @throws {ImplausibleAnswer} if that is none
- */
+/** Reads one GPU. Each value that it does not give is absent by itself. */
 export function readDevice(nvml: Nvml, device: bigint, options: DeviceOptions): Gpu {
-  const uuid = readUuid(nvml, device);
   const memory = readMemory(nvml, device);
   const { pidLimit, slowModes } = options;
   return {
     index: options.index,
-    uuid,
-    name: attempt(() => readName(nvml, device)),
-    busId: attempt(() => readBusId(nvml, device)),
-    minor: attempt(() => readMinor(nvml, device)),
+    ...options.identity,
     ...memory,
     utilization: options.withUtilization ? attempt(() => readUtilization(nvml, device)) : absent("not-asked"),
     persistenceMode: readSwitch(nvml, "nvmlDeviceGetPersistenceMode", device),
@@ -47,24 +39,6 @@ export function readDevice(nvml: Nvml, device: bigint, options: DeviceOptions): 
     recoveryAction: readRecoveryAction(nvml, device),
     processList: readProcessList(nvml, device, { pidLimit, memoryTotal: memory.memoryTotal }),
   };
-}
-
-function readName(nvml: Nvml, device: bigint): string {
-  const name = readText(nvml, "nvmlDeviceGetName", TEXT.name, device);
-  if (name === "") throw new ImplausibleAnswer("the driver gives an empty name");
-  return name;
-}
-
-function readBusId(nvml: Nvml, device: bigint): BusId {
-  const { bytes } = createCell(PCI_INFO.size);
-  nvml.call("nvmlDeviceGetPciInfo_v3", device, bytes);
-  const text = decodeText(bytes.subarray(PCI_INFO.busId, PCI_INFO.busId + PCI_INFO.busIdLength));
-  return believe(() => parseBusId(text));
-}
-
-function readMinor(nvml: Nvml, device: bigint): DeviceMinor {
-  const minor = readU32(nvml, "nvmlDeviceGetMinorNumber", device);
-  return believe(() => deviceMinor(minor));
 }
 
 function readUtilization(nvml: Nvml, device: bigint): Percent {

@@ -1,12 +1,12 @@
 import { type GpuIndex, gpuIndex } from "../../core/ids.ts";
 import type { Reading } from "../../core/reading.ts";
-import type { DriverReport, Gpu } from "../../model/gpu.ts";
+import type { Driver, DriverReport, Gpu } from "../../model/gpu.ts";
 import type { Nvml } from "./calls.ts";
 import { readHandle, readU32 } from "./cells.ts";
 import { readDevice } from "./device.ts";
+import type { Identity } from "./identity.ts";
 import type { SlowModes } from "./slow_modes.ts";
 import { attempt, ImplausibleAnswer } from "./status.ts";
-import { readDriver } from "./versions.ts";
 
 /** What a report is read with. */
 export interface ReportOptions {
@@ -14,7 +14,9 @@ export interface ReportOptions {
   readonly withUtilization: boolean;
   /** One more than the largest pid: /proc/sys/kernel/pid_max. */
   readonly pidLimit: number;
-  readonly slowModes: (device: bigint) => SlowModes;
+  readonly driver: Driver;
+  readonly identityOf: (device: bigint) => Identity;
+  readonly slowModesOf: (device: bigint) => SlowModes;
 }
 
 /** More than any machine has: a wrong count must not become a loop of hours. */
@@ -27,7 +29,6 @@ const MOST_GPUS = 1024;
  * @throws {ImplausibleAnswer} if that count cannot be true
  */
 export function readNvmlReport(nvml: Nvml, options: ReportOptions): DriverReport {
-  const driver = readDriver(nvml);
   const count = readU32(nvml, "nvmlDeviceGetCount_v2");
   if (count > MOST_GPUS) throw new ImplausibleAnswer(`the driver counts ${count} GPUs`);
   const seen = Array.from({ length: count }, (_, place) => {
@@ -35,7 +36,7 @@ export function readNvmlReport(nvml: Nvml, options: ReportOptions): DriverReport
     return { index, gpu: readGpu(nvml, index, options) };
   });
   return {
-    driver,
+    driver: options.driver,
     gpus: seen.flatMap(({ gpu }) => gpu.ok ? [gpu.value] : []),
     unreadableGpus: seen.flatMap(({ index, gpu }) => gpu.ok ? [] : [{ index, reason: gpu }]),
   };
@@ -50,7 +51,8 @@ function readGpu(nvml: Nvml, index: GpuIndex, options: ReportOptions): Reading<G
       index,
       withUtilization,
       pidLimit,
-      slowModes: options.slowModes(device),
+      identity: options.identityOf(device),
+      slowModes: options.slowModesOf(device),
     });
   });
 }

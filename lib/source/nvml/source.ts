@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
-import { attempt } from "./status.ts";
 import { mapReading, type Reading } from "../../core/reading.ts";
 import type { Milliseconds } from "../../core/units.ts";
 import type { DriverReport } from "../../model/gpu.ts";
+import { createIdentityReader } from "./identity.ts";
 import { openNvml } from "./library.ts";
 import { readNvmlReport } from "./report.ts";
 import { createSlowModeReader } from "./slow_modes.ts";
+import { attempt } from "./status.ts";
+import { readDriver } from "./versions.ts";
 
 /** The driver's library, opened and initialised, to be read as often as one likes. */
 export interface NvmlSource {
@@ -24,11 +26,14 @@ export async function openNvmlSource(
   library?: string,
 ): Promise<Reading<NvmlSource>> {
   return mapReading(await openNvml(library), (nvml) => {
-    const pidLimit = readPidLimit();
-    const slowModes = createSlowModeReader(nvml, monotonic);
+    const fixed = {
+      driver: readDriver(nvml),
+      pidLimit: readPidLimit(),
+      identityOf: createIdentityReader(nvml),
+      slowModesOf: createSlowModeReader(nvml, monotonic),
+    };
     return {
-      read: ({ withUtilization }) =>
-        attempt(() => readNvmlReport(nvml, { withUtilization, pidLimit, slowModes })),
+      read: ({ withUtilization }) => attempt(() => readNvmlReport(nvml, { ...fixed, withUtilization })),
     };
   });
 }

@@ -2,9 +2,11 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errnoOf, GpuctlError, messageOf } from "../../core/errors.ts";
+import { valueOf } from "../../core/reading.ts";
 import { plural } from "../../core/text.ts";
 import { bytes } from "../../core/units.ts";
 import type { ServerPlan } from "../../model/simulation.ts";
+import { readPidNamespace } from "../../proc/namespaces.ts";
 import { type FaultsTable, parseFaults } from "./faults.ts";
 import {
   buildServer,
@@ -55,6 +57,7 @@ function newDescription(plan: ServerPlan, faults: FaultsTable): ServerDescriptio
   }
   return {
     schema: "gpuctl.sim/1",
+    pidNamespace: valueOf(readPidNamespace("/proc/self")),
     driver: DRIVER,
     gpus: Array.from({ length: gpus }, (_, index) => ({
       index,

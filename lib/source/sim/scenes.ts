@@ -1,5 +1,4 @@
 /** Jobs on a simulated server, scene by scene, as measured on a real one. */
-import process from "node:process";
 import { type Ending, GpuctlError } from "../../core/errors.ts";
 import { bytes, milliseconds } from "../../core/units.ts";
 import type { JobPlan, Scene } from "../../model/simulation.ts";
@@ -57,7 +56,13 @@ const SCENES: Readonly<Record<Scene, (stage: Stage) => Promise<Ending>>> = {
  */
 export async function holdMemory(plan: JobPlan, world: JobWorld): Promise<Ending> {
   const stage = await setStage(plan, world);
-  return plan.ranks === undefined ? SCENES[plan.scene](stage) : launchRanks(stage, plan.ranks);
+  try {
+    return await (plan.ranks === undefined ? SCENES[plan.scene](stage) : launchRanks(stage, plan.ranks));
+  } catch (error) {
+    // Half a scene is none: nobody would end what is left of it.
+    for (const worker of stage.workers) worker.kill();
+    throw error;
+  }
 }
 
 function holdPlainly(stage: Stage): Promise<Ending> {
@@ -132,7 +137,7 @@ async function supervise(
   sayReady(stage, [worker.pid]);
   const status = await Promise.race([worker.ended, rest(stage)]);
   if (status !== undefined) return { status };
-  process.kill(worker.pid, "SIGKILL");
+  worker.kill();
   await worker.ended;
   return "ok";
 }

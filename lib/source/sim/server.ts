@@ -32,6 +32,8 @@ export interface SimGpu {
 
 export interface SimServer {
   readonly directory: string;
+  /** The PID namespace that it was made in: to a simulated server what the kernel's first one is to a machine. */
+  readonly pidNamespace: string | undefined;
   readonly driver: {
     readonly version: string;
     readonly libraryVersion: string;
@@ -45,6 +47,7 @@ const MEBIBYTE = 1024 ** 2;
 const COUNT = madeBy(v.number(), bytes);
 const SCHEMA = v.strictObject({
   schema: v.literal("gpuctl.sim/1"),
+  pidNamespace: v.optional(v.string()),
   driver: v.strictObject({ version: v.string(), libraryVersion: v.string(), cudaVersion: v.string() }),
   gpus: v.array(v.strictObject({
     index: madeBy(v.number(), gpuIndex),
@@ -122,9 +125,10 @@ export function readDescription(directory: string): ServerDescription {
 
 /** The server that a description describes, its faults applied. */
 export function buildServer(directory: string, description: ServerDescription): SimServer {
-  const { driver, gpus, faults } = v.parse(SCHEMA, description);
+  const { driver, gpus, faults, pidNamespace } = v.parse(SCHEMA, description);
   return {
     directory,
+    pidNamespace,
     driver,
     faults,
     gpus: gpus.map(({ memoryTotalBytes, memoryReservedBytes, ...gpu }) => {

@@ -3,7 +3,7 @@ import process from "node:process";
 import type { Ending } from "../../core/errors.ts";
 import { milliseconds } from "../../core/units.ts";
 import type { JobPlan } from "../../model/simulation.ts";
-import type { World } from "../../world/ports.ts";
+import type { Terminal, World } from "../../world/ports.ts";
 import { chooseCudaDevices, type CudaHolding, type CudaView, startCuda } from "./cuda.ts";
 import { type Kernel, openKernel } from "./kernel.ts";
 import { type MemoryPlace, sweepMemory } from "./memory.ts";
@@ -13,7 +13,9 @@ import { readSimServer, type SimServer } from "./server.ts";
 import { startWorker, type Worker, type WorkerOptions } from "./start_worker.ts";
 
 /** The parts of the world that a job needs. */
-export type JobWorld = Pick<World, "self" | "terminal" | "clock" | "variable">;
+export type JobWorld = Pick<World, "self" | "clock" | "variable"> & { readonly terminal: Output };
+/** Where a job says that it is ready. */
+export type Output = Pick<Terminal, "out">;
 
 /** All that a scene is set with. */
 export interface Stage {
@@ -24,6 +26,8 @@ export interface Stage {
   readonly world: JobWorld;
   /** Milliseconds since the epoch at which the scene is over; never without it. */
   readonly endsAt?: number;
+  /** The workers so far. */
+  readonly workers: Worker[];
 }
 
 /** A timer takes no more than 2^31 - 1 ms. */
@@ -43,7 +47,7 @@ export async function setStage(plan: JobPlan, world: JobWorld): Promise<Stage> {
     deviceOrder: world.variable("CUDA_DEVICE_ORDER"),
   });
   const endsAt = plan.runFor === undefined ? undefined : Math.round(Date.now() + plan.runFor);
-  return { plan, server, view, kernel, world, ...endsAt !== undefined && { endsAt } };
+  return { plan, server, view, kernel, world, workers: [], ...endsAt !== undefined && { endsAt } };
 }
 
 function gpusOf({ scene, gpus, setsVariableLate }: JobPlan): readonly number[] {
@@ -94,12 +98,14 @@ export function life({ server, endsAt }: Stage) {
 }
 
 /** Starts a worker of the scene and waits until it stands. */
-export function start(
+export async function start(
   stage: Stage,
   order: WorkerOrder,
   options: Omit<WorkerOptions, "self">,
 ): Promise<Worker> {
-  return startWorker(order, { self: stage.world.self, ...options });
+  const worker = await startWorker(order, { self: stage.world.self, ...options });
+  stage.workers.push(worker);
+  return worker;
 }
 
 /** Says that the scene stands and who holds the memory. */

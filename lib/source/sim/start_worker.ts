@@ -22,6 +22,8 @@ export interface Worker {
   readonly pid: number;
   /** The exit status, 128 and the signal's number where a signal ended it. */
   readonly ended: Promise<number>;
+  /** Ends it at once. */
+  kill(): void;
 }
 
 /**
@@ -51,5 +53,5 @@ export async function startWorker(order: WorkerOrder, options: WorkerOptions): P
   if (first !== "standing" || child.pid === undefined) {
     throw new GpuctlError("unavailable", `Cannot set the scene: its worker ended with status ${first}`);
   }
-  return { pid: child.pid, ended };
+  return { pid: child.pid, ended, kill: () => void child.kill("SIGKILL") };
 }

@@ -6,7 +6,6 @@ import { closeSync, read, readSync, writeSync } from "node:fs";
 import process from "node:process";
 import { milliseconds } from "../../core/units.ts";
 import { findStat } from "../../proc/stat.ts";
-import type { Terminal } from "../../world/ports.ts";
 import { startCuda } from "./cuda.ts";
 import { type Kernel, openKernel } from "./kernel.ts";
 import { adoptNodes } from "./nodes.ts";
@@ -19,6 +18,7 @@ import {
 } from "./orders.ts";
 import { formatReady } from "./ready.ts";
 import { readSimServer } from "./server.ts";
+import type { Output } from "./stage.ts";
 import { sleep } from "./wait.ts";
 
 const STANDARD_INPUT = 0;
@@ -27,7 +27,7 @@ const SIGKILL = 9;
 const SLOW_POLL = milliseconds(50);
 
 /** Carries out the order on standard input and returns when the worker's time is over. */
-export async function work(terminal: Terminal): Promise<void> {
+export async function work(terminal: Output): Promise<void> {
   const order = parseOrder(readLine());
   const kernel = await openKernel();
   switch (order.role) {
@@ -44,7 +44,7 @@ export async function work(terminal: Terminal): Promise<void> {
 
 interface WorkerWorld {
   readonly kernel: Kernel;
-  readonly terminal: Terminal;
+  readonly terminal: Output;
 }
 
 async function workAsCuda(order: OrderFor<"cuda">, { kernel, terminal }: WorkerWorld): Promise<void> {
@@ -120,7 +120,7 @@ function sayStanding(): void {
 }
 
 /** Waits for main's end, and says that the scene stands if this is the worker that has to. */
-function announce({ main, announces }: WorkerOrder, terminal: Terminal): void {
+function announce({ main, announces }: WorkerOrder, terminal: Output): void {
   readToEnd();
   // The pipe breaks a moment before main has let go of its memory and its children.
   while (!hasLetGo(main) || process.ppid === main) sleep(POLL);

@@ -15,7 +15,10 @@ import { excerpt, findAbsence, findBusId } from "./values.ts";
 /** More than any machine has. */
 const MOST_GPUS = 1024;
 
-/** What a text says as a whole: one part, and every refusal in it. */
+/** A log of failed looks repeats them for ever. */
+const MOST_REFUSALS = 64;
+
+/** What a text says as a whole: one part, and the refusals in it. */
 export interface RawText {
   readonly whole: RawPart;
   readonly refusals: readonly Refusal[];
@@ -27,7 +30,10 @@ export interface RawText {
  * @throws {SyntaxError} if the text names more GPUs than a machine can have.
  */
 export function joinParts(parts: readonly [RawPart, ...RawPart[]]): RawText {
-  const refusals = parts.flatMap(({ refusal }) => refusal === undefined ? [] : [refusal]);
+  const refusals = parts.flatMap(({ refusal }) => refusal === undefined ? [] : [refusal]).slice(
+    0,
+    MOST_REFUSALS,
+  );
   const chosen = SMI_TEXT_KINDS.flatMap((kind) => {
     const last = parts.findLast((part) => part.kind === kind);
     return last === undefined ? [] : [last];
@@ -48,6 +54,7 @@ export function joinParts(parts: readonly [RawPart, ...RawPart[]]): RawText {
     if (part.holders) whole.holders = [...whole.holders ?? [], ...part.holders];
   }
   for (const part of others) addGpus(whole, part);
+  spreadLooseListing(whole);
   if (whole.gpus.length > MOST_GPUS) {
     throw new SyntaxError(
       `Cannot read the text as output of nvidia-smi as a machine has at most ${MOST_GPUS} GPUs: it names ${whole.gpus.length}`,
@@ -86,7 +93,7 @@ function leaveOut(whole: RawPart, count: number, listing: RawListing | undefined
   for (const [place, gpu] of whole.gpus.entries()) {
     if (place >= count) break;
     const before = gpu.listing;
-    if (before) whole.gpus[place] = { ...gpu, listing: { ...before, hidden: before.hidden } };
+    if (before) whole.gpus[place] = { ...gpu, listing: { ...before, hidden: before.hidden + missing } };
   }
   const rows = listing.rows.map(({ pid, memory }) =>
     `${excerpt(pid)} (${excerpt(memory ?? "memory unknown")})`
@@ -98,6 +105,15 @@ function leaveOut(whole: RawPart, count: number, listing: RawListing | undefined
       plural(missing, "process", "processes")
     } on ${on} cannot be put to a GPU: the outputs in the text name their GPUs by different keys`,
   );
+}
+
+/** What a process panel says without a row it says of every GPU, also of those that only another output shows. */
+function spreadLooseListing(whole: RawPart): void {
+  const { loose } = whole;
+  if (!loose || whole.gpus.length === 0 || loose.rows.length + loose.hidden > 0) return;
+  for (const [place, gpu] of whole.gpus.entries()) {
+    whole.gpus[place] = { ...gpu, listing: gpu.listing ?? { ...loose, rows: [] } };
+  }
 }
 
 function describe({ fields }: RawGpu): string {

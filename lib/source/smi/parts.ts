@@ -10,7 +10,7 @@ import { DMON_FORMAT, PMON_FORMAT } from "./monitor.ts";
 import { QUERY_TEXT_FORMAT } from "./query_text.ts";
 import { parseQueryXml } from "./query_xml.ts";
 import { emptyPart, type LineFormat, type RawExtent, type RawPart } from "./raw.ts";
-import { REFUSAL_FORMAT } from "./refusals.ts";
+import { REFUSAL_FORMAT } from "./refusal_format.ts";
 import { TABLE_FORMAT } from "./table.ts";
 import { VERSION_FORMAT } from "./version.ts";
 

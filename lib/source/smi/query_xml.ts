@@ -7,48 +7,82 @@ import {
   emptyMigDevice,
   emptyPart,
   type RawGpu,
-  type RawListing,
   type RawMigDevice,
   type RawPart,
 } from "./raw.ts";
 import { findStamp } from "./stamps.ts";
 import { findAbsence } from "./values.ts";
 
-const ROOT = "/nvidia_smi_log";
-const GPU = `${ROOT}/gpu`;
-const MIG = "/mig_devices/mig_device";
-const PROCESS = "/processes/process_info";
 /** The deepest element of any DTD lies 8 levels down. */
 const DEEPEST = 32;
 
-const MACHINE_FIELDS: ReadonlyMap<string, string> = new Map([
-  ["/driver_version", "driver_version"],
-  ["/kmd_version", "driver_version"],
-  ["/cuda_version", "cuda_version"],
-  ["/cuda_umd_version", "cuda_version"],
-  ["/attached_gpus", "attached_gpus"],
-]);
+/** What an element is to us; a field has the name that the rest of this directory gives it. */
+type Role =
+  | "machine"
+  | "timestamp"
+  | "gpu"
+  | "gpu-field"
+  | "listing"
+  | "process"
+  | "process-field"
+  | "mig-list"
+  | "mig"
+  | "mig-field";
+
+/** An element that we know, at its place. */
+interface Place {
+  role?: Role;
+  field?: string;
+  readonly children: Map<string, Place>;
+}
 
 /** `reserved` is there since 510, `gpu_reset_status` from 535 to 575, `gpu_recovery_action` since 570. */
-const GPU_FIELDS: ReadonlyMap<string, string> = new Map([
-  ["/product_name", "name"],
-  ["/uuid", "uuid"],
-  ["/minor_number", "minor_number"],
-  ["/pci/pci_bus_id", "pci.bus_id"],
-  ["/display_active", "display_active"],
-  ["/persistence_mode", "persistence_mode"],
-  ["/compute_mode", "compute_mode"],
-  ["/gpu_recovery_action", "gpu_recovery_action"],
-  ["/gpu_reset_status/reset_required", "reset_status.reset_required"],
-  ["/gpu_reset_status/drain_and_reset_recommended", "reset_status.drain_and_reset_recommended"],
-  ["/mig_mode/current_mig", "mig.mode.current"],
-  ["/mig_mode/pending_mig", "mig.mode.pending"],
-  ["/fb_memory_usage/total", "memory.total"],
-  ["/fb_memory_usage/reserved", "memory.reserved"],
-  ["/fb_memory_usage/used", "memory.used"],
-  ["/fb_memory_usage/free", "memory.free"],
-  ["/utilization/gpu_util", "utilization.gpu"],
-]);
+const PLACES: readonly (readonly [path: string, role: Role, field?: string])[] = [
+  ["timestamp", "timestamp"],
+  ["driver_version", "machine", "driver_version"],
+  ["kmd_version", "machine", "driver_version"],
+  ["cuda_version", "machine", "cuda_version"],
+  ["cuda_umd_version", "machine", "cuda_version"],
+  ["attached_gpus", "machine", "attached_gpus"],
+  ["gpu", "gpu"],
+  ["gpu/product_name", "gpu-field", "name"],
+  ["gpu/uuid", "gpu-field", "uuid"],
+  ["gpu/minor_number", "gpu-field", "minor_number"],
+  ["gpu/pci/pci_bus_id", "gpu-field", "pci.bus_id"],
+  ["gpu/display_active", "gpu-field", "display_active"],
+  ["gpu/persistence_mode", "gpu-field", "persistence_mode"],
+  ["gpu/compute_mode", "gpu-field", "compute_mode"],
+  ["gpu/gpu_recovery_action", "gpu-field", "gpu_recovery_action"],
+  ["gpu/gpu_reset_status/reset_required", "gpu-field", "reset_status.reset_required"],
+  [
+    "gpu/gpu_reset_status/drain_and_reset_recommended",
+    "gpu-field",
+    "reset_status.drain_and_reset_recommended",
+  ],
+  ["gpu/mig_mode/current_mig", "gpu-field", "mig.mode.current"],
+  ["gpu/mig_mode/pending_mig", "gpu-field", "mig.mode.pending"],
+  ["gpu/fb_memory_usage/total", "gpu-field", "memory.total"],
+  ["gpu/fb_memory_usage/reserved", "gpu-field", "memory.reserved"],
+  ["gpu/fb_memory_usage/used", "gpu-field", "memory.used"],
+  ["gpu/fb_memory_usage/free", "gpu-field", "memory.free"],
+  ["gpu/utilization/gpu_util", "gpu-field", "utilization.gpu"],
+  ["gpu/mig_devices", "mig-list"],
+  ["gpu/mig_devices/mig_device", "mig"],
+  ["gpu/mig_devices/mig_device/index", "mig-field", "index"],
+  ["gpu/mig_devices/mig_device/uuid", "mig-field", "uuid"],
+  ["gpu/mig_devices/mig_device/gpu_instance_id", "mig-field", "gpu_instance"],
+  ["gpu/mig_devices/mig_device/compute_instance_id", "mig-field", "compute_instance"],
+  ["gpu/mig_devices/mig_device/fb_memory_usage/total", "mig-field", "memory.total"],
+  ["gpu/mig_devices/mig_device/fb_memory_usage/used", "mig-field", "memory.used"],
+  ["gpu/processes", "listing"],
+  ["gpu/processes/process_info", "process"],
+  ["gpu/processes/process_info/pid", "process-field", "pid"],
+  ["gpu/processes/process_info/type", "process-field", "type"],
+  ["gpu/processes/process_info/process_name", "process-field", "name"],
+  ["gpu/processes/process_info/used_memory", "process-field", "memory"],
+  ["gpu/processes/process_info/gpu_instance_id", "process-field", "gpuInstance"],
+  ["gpu/processes/process_info/compute_instance_id", "process-field", "computeInstance"],
+];
 
 /**
  * Reads one document. `line` is its first line in the whole text, from 0.
@@ -83,8 +117,8 @@ export function parseQueryXml(text: string, line: number): RawPart {
 class XmlDocument {
   readonly #part: RawPart;
   readonly #firstLine: number;
-  readonly #lengths: number[] = [];
-  #path = "";
+  /** Open elements; `undefined` where nothing is known to us. */
+  readonly #open: (Place | undefined)[] = [plantPlaces()];
   #text = "";
   #gpu: RawGpu | undefined;
   #mig: RawMigDevice | undefined;
@@ -96,32 +130,22 @@ class XmlDocument {
   }
 
   open(name: string, id: string | undefined, line: number): boolean {
-    this.#lengths.push(this.#path.length);
-    this.#path += `/${name}`;
+    const place = this.#open.at(-1)?.children.get(name);
+    this.#open.push(place);
     this.#text = "";
-    if (this.#path === GPU) {
-      this.#gpu = emptyGpu(this.#firstLine + line, id === undefined ? [] : [["pci.bus_id", id]]);
-      this.#part.gpus.push(this.#gpu);
-    } else if (this.#gpu) this.#openInGpu(this.#gpu, this.#path.slice(GPU.length), this.#firstLine + line);
-    return this.#lengths.length <= DEEPEST;
+    if (place?.role !== undefined) this.#begin(place.role, id, this.#firstLine + line);
+    return this.#open.length <= DEEPEST + 1;
   }
 
   addText(words: string): void {
-    this.#text += words;
+    if (this.#open.at(-1)?.role !== undefined) this.#text += words;
   }
 
   close(): void {
-    const path = this.#path;
+    const place = this.#open.pop();
     const value = this.#text.trim();
     this.#text = "";
-    this.#path = path.slice(0, this.#lengths.pop() ?? 0);
-    if (path === GPU) this.#gpu = undefined;
-    else if (this.#gpu) this.#closeInGpu(this.#gpu, path.slice(GPU.length), value);
-    else if (path === `${ROOT}/timestamp`) this.#part.takenAt = findStamp(value);
-    else {
-      const field = MACHINE_FIELDS.get(path.slice(ROOT.length));
-      if (field !== undefined && path.startsWith(ROOT)) this.#part.machine.set(field, value);
-    }
+    if (place?.role !== undefined) this.#end(place.role, place.field ?? "", value);
   }
 
   finish(): RawPart {
@@ -133,57 +157,73 @@ class XmlDocument {
     return this.#part;
   }
 
-  #openInGpu(gpu: RawGpu, path: string, line: number): void {
-    if (path === "/processes") gpu.listing = emptyListing("all");
-    else if (path === PROCESS) this.#process = { line, values: new Map() };
-    else if (path === "/mig_devices") gpu.mig ??= [];
-    else if (path === MIG) {
+  #begin(role: Role, id: string | undefined, line: number): void {
+    if (role === "gpu") {
+      this.#gpu = emptyGpu(line, id === undefined ? [] : [["pci.bus_id", id]]);
+      this.#part.gpus.push(this.#gpu);
+    } else if (!this.#gpu) return;
+    else if (role === "listing") this.#gpu.listing = emptyListing("all");
+    else if (role === "process") this.#process = { line, values: new Map() };
+    else if (role === "mig-list") this.#gpu.mig ??= [];
+    else if (role === "mig") {
       this.#mig = emptyMigDevice();
-      gpu.mig?.push(this.#mig);
+      this.#gpu.mig?.push(this.#mig);
     }
   }
 
-  #closeInGpu(gpu: RawGpu, path: string, value: string): void {
-    if (path.startsWith(`${PROCESS}/`)) this.#process?.values.set(path.slice(PROCESS.length + 1), value);
-    else if (path === PROCESS) this.#closeProcess(gpu.listing);
-    else if (path === "/processes") this.#closeListing(gpu, value);
-    else if (path === MIG) this.#mig = undefined;
-    else if (path.startsWith(`${MIG}/`) && this.#mig) readMig(this.#mig, path.slice(MIG.length), value);
-    else {
-      const field = GPU_FIELDS.get(path);
-      if (field !== undefined) gpu.fields.set(field, value);
-    }
+  #end(role: Role, field: string, value: string): void {
+    if (role === "process-field") this.#process?.values.set(field, value);
+    else if (role === "process") this.#endProcess();
+    else if (role === "gpu-field") this.#gpu?.fields.set(field, value);
+    else if (role === "mig-field") setMigField(this.#mig, field, value);
+    else if (role === "listing") this.#endListing(value);
+    else if (role === "machine") this.#part.machine.set(field, value);
+    else if (role === "timestamp") this.#part.takenAt = findStamp(value);
+    else if (role === "gpu") this.#gpu = undefined;
   }
 
-  #closeProcess(listing: RawListing | undefined): void {
-    if (!this.#process || !listing) return;
+  #endProcess(): void {
+    if (!this.#process) return;
     const { line, values } = this.#process;
-    this.#process = undefined;
-    listing.rows.push({
+    this.#gpu?.listing?.rows.push({
       line,
       pid: values.get("pid") ?? "",
       type: values.get("type"),
-      name: values.get("process_name"),
-      memory: values.get("used_memory"),
-      gpuInstance: values.get("gpu_instance_id"),
-      computeInstance: values.get("compute_instance_id"),
+      name: values.get("name"),
+      memory: values.get("memory"),
+      gpuInstance: values.get("gpuInstance"),
+      computeInstance: values.get("computeInstance"),
     });
   }
 
   /** Words in place of rows: `N/A`, an error. Empty means that the driver lists none. */
-  #closeListing(gpu: RawGpu, value: string): void {
-    if (value === "" || value === "None" || (gpu.listing?.rows.length ?? 0) > 0) return;
+  #endListing(value: string): void {
+    const gpu = this.#gpu;
+    if (!gpu?.listing || value === "" || value === "None" || gpu.listing.rows.length > 0) return;
     gpu.listing = { ...emptyListing("unread"), reason: findAbsence(value) ?? absent("implausible", value) };
   }
 }
 
-function readMig(device: RawMigDevice, path: string, value: string): void {
-  if (path === "/index") device.device = value;
-  else if (path === "/gpu_instance_id") device.gpuInstance = value;
-  else if (path === "/compute_instance_id") device.computeInstance = value;
-  else if (path === "/uuid") device.fields.set("uuid", value);
-  else {
-    const field = GPU_FIELDS.get(path);
-    if (field?.startsWith("memory.")) device.fields.set(field, value);
+/** The known elements as a tree under the root, so that each element costs one look-up. */
+function plantPlaces(): Place {
+  const root: Place = { children: new Map() };
+  for (const [path, role, field] of PLACES) {
+    let place = root;
+    for (const name of `nvidia_smi_log/${path}`.split("/")) {
+      const child = place.children.get(name) ?? { children: new Map() };
+      place.children.set(name, child);
+      place = child;
+    }
+    place.role = role;
+    if (field !== undefined) place.field = field;
   }
+  return root;
+}
+
+function setMigField(device: RawMigDevice | undefined, field: string, value: string): void {
+  if (!device) return;
+  if (field === "index") device.device = value;
+  else if (field === "gpu_instance") device.gpuInstance = value;
+  else if (field === "compute_instance") device.computeInstance = value;
+  else device.fields.set(field, value);
 }

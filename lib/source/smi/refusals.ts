@@ -1,6 +1,5 @@
 /** The sentences with which nvidia-smi says that it has no answer, and what each means. */
 import type { Why } from "../../core/reading.ts";
-import { emptyPart, type LineFormat, type RawExtent } from "./raw.ts";
 import { excerpt, findAbsence, findBusId } from "./values.ts";
 
 export const REFUSAL_IDS = [
@@ -158,10 +157,6 @@ const RULES: readonly Rule[] = [
   },
 ];
 const PARTIAL: ReadonlySet<RefusalId> = new Set(["gpu-unreachable", "inforom-corrupt"]);
-/** Lines that follow a refusal and add nothing to it. */
-const ECHO =
-  /^Failed to properly shut down NVML: |^NVML library version: |^Please (?:also try|reboot)|^Reboot the system/;
-const LIBRARY_VERSION = /^NVML library version: (\S{1,40})$/;
 /** `GPU1: 0000:34:00.0: Unknown Error`, `GPU0000:08:00.0: GPU is lost.`, `GPU 0000:05:00.0: …`, `gpu 0000:05:00.0`. */
 const NAMED_GPU =
   /\bgpu ?(?:(\d{1,5})(?=: |$))?(?:(?:: )?([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]))?(?:: ([^.]{1,80}))?/i;
@@ -176,28 +171,6 @@ export function findRefusal(line: string): Refusal | undefined {
   if (rule.id === "unknown-field") return { ...base, field: text.split('"')[1] ?? "" };
   return base.isPartial ? { ...base, ...readNamedGpu(text, rule.why) } : base;
 }
-
-/** Refusals, each with the lines that belong to it. */
-export const REFUSAL_FORMAT: LineFormat = {
-  begins: (lines, at) => findRefusal(lines[at] ?? "") !== undefined,
-  read(lines, at): RawExtent {
-    const part = emptyPart("refusal", at);
-    const refusal = findRefusal(lines[at] ?? "");
-    let end = at + 1;
-    let version: string | undefined;
-    for (let next = end; next < lines.length && next < at + 6; next++) {
-      const text = (lines[next] ?? "").trim();
-      version ??= LIBRARY_VERSION.exec(text)?.[1];
-      if (text !== "" && !ECHO.test(text)) break;
-      if (text !== "") end = next + 1;
-    }
-    if (version !== undefined) part.machine.set("nvml_version", version);
-    if (refusal) {
-      part.refusal = version === undefined ? refusal : { ...refusal, text: `${refusal.text} (${version})` };
-    }
-    return { part, end };
-  },
-};
 
 function readNamedGpu(text: string, otherwise: Why): Pick<Refusal, "why" | "gpu"> {
   const [, index, address = "", state = ""] = NAMED_GPU.exec(text) ?? [];

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type JobOptions, runJob } from "../../../lib/action/job.ts";
 import { GpuctlError } from "../../../lib/core/errors.ts";
-import { known } from "../../../lib/core/reading.ts";
+import { absent, known } from "../../../lib/core/reading.ts";
 import { bytes, milliseconds } from "../../../lib/core/units.ts";
 import type { JobDiff } from "../../../lib/model/diff.ts";
+import type { Observation } from "../../../lib/model/observation.ts";
 import type { JobSample } from "../../../lib/model/job_sample.ts";
 import {
   COMMAND_PID,
@@ -14,7 +15,7 @@ import {
   OWN_PID,
 } from "../../support/job_world.ts";
 import { MIB } from "../../support/job_story.ts";
-import { type MachineSpec, type ProcessSpec, uuidOf } from "../../support/machine.ts";
+import { type MachineSpec, observe, type ProcessSpec, uuidOf } from "../../support/machine.ts";
 
 const IDLE: MachineSpec = { processes: [] };
 const command = (more: Partial<ProcessSpec> = {}): ProcessSpec => ({
@@ -55,7 +56,7 @@ async function run(
   return { diff, world };
 }
 
-test("runJob() samples at the interval and says released in the time it took", async () => {
+test("runJob() samples a job and says released in the time it took", async () => {
   const samples: JobSample[] = [];
   const { diff } = await run({
     endsAtMs: 1000,
@@ -66,7 +67,8 @@ test("runJob() samples at the interval and says released in the time it took", a
   assert.deepEqual(gpu?.verdict, { kind: "released", in: known(95) });
   assert.deepEqual([diff.ranFor, diff.settleEnd, diff.end], [1000, "settled", { kind: "exited", status: 0 }]);
   assert.deepEqual(samples.map(({ phase, at }) => [phase, at]), [
-    ...[0, 100, 200, 300, 400, 500, 600, 700, 800, 900].map((at) => ["run", at]),
+    // Close together at first, then at the interval.
+    ...[0, 20, 60, 140, 240, 340, 440, 540, 640, 740, 840, 940].map((at) => ["run", at]),
     ["settle", 1000],
     ["settle", 1020],
     ["settle", 1050],
@@ -90,6 +92,23 @@ test("runJob() does not start a command when the driver gives no answer", async 
     return true;
   });
   assert.deepEqual(world.started, []);
+});
+
+test("runJob() does not start a command when only the kernel names the GPUs", async () => {
+  const silent: Observation = {
+    ...observe(IDLE),
+    source: "proc",
+    problems: [{
+      subject: "driver",
+      reason: absent("timed-out", "5 s"),
+      message: "The driver gave no answer",
+    }],
+  };
+  const world = { ...jobWorld({ machine: () => IDLE }), observe: () => Promise.resolve(silent) };
+
+  await assert.rejects(runJob(optionsFor(world), world), {
+    message: "Cannot look before the command as the driver gave no answer: no answer in time (5 s)",
+  });
 });
 
 test("runJob() gives the reason why a command cannot be started, and looks no further", async () => {

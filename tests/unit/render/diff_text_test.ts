@@ -64,7 +64,7 @@ test("renderJobDiff() tells what ending the leftovers brought", () => {
   assertGolden("diff/cleaned.txt", renderJobDiff(diff));
 });
 
-test("renderJobDiff() tells other people's changes and problems apart from the job", () => {
+test("renderJobDiff() says what could not be seen where it bears on the verdict, and only there", () => {
   const stranger = (mib: number): ProcessSpec => ({ pid: 300, touch: "context", mib, on: [1] });
   const reader = { isRoot: false, unreadable: 3 };
   const diff = tell({
@@ -75,6 +75,8 @@ test("renderJobDiff() tells other people's changes and problems apart from the j
   });
 
   assertGolden("diff/others.txt", renderJobDiff({ ...diff, simulated: true }));
+  const held = tell({ ...LEAK, after: { ...LEAK.after, reader } });
+  assert.match(renderJobDiff(held), /^Not seen: The descriptors of 3 of /m);
 });
 
 test("renderJobDiff() shows a signal, a time-out, and a wait that was cut short", () => {

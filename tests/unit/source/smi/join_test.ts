@@ -119,3 +119,50 @@ test("parseSmiText() refuses a text that names more GPUs than a machine has", ()
     message: "Cannot read the text as output of nvidia-smi as a machine has at most 1024 GPUs: it names 1025",
   });
 });
+
+test("parseSmiText() takes what a process panel says of all GPUs for those that only another output shows", () => {
+  const panel = readSmiFixture("table_panel_none.txt");
+  const lists = [
+    read(panel, "", `GPU 0: NVIDIA H200 (UUID: ${A})`),
+    read(panel, "", "index, memory.used [MiB]", "0, 0 MiB", "1, 9 MiB"),
+    read(readSmiFixture("table_panel_unreadable.txt"), "", "index, memory.used [MiB]", "0, 0 MiB"),
+  ].map(({ gpus }) => gpus?.map(({ list }) => list));
+  assert.deepEqual(lists, [
+    ["known"],
+    [
+      "known",
+      "incomplete: !hidden (nvidia-smi leaves out processes that it cannot name; 9 MiB in use have no row)",
+    ],
+    ["unknown: !hidden (a process panel with neither rows nor `No running processes found`)"],
+  ]);
+});
+
+test("parseSmiText() adds nothing of another moment to the driver's whole list", () => {
+  const { gpus } = read(
+    readSmiFixture("idle.xml"),
+    "# gpu        pid  type    fb   command",
+    "    0      30000     C     5   python",
+  );
+  assert.deepEqual(gpus?.map(({ list, contexts }) => ({ list, contexts })), [{
+    list: "known",
+    contexts: [],
+  }]);
+});
+
+test("parseSmiText() takes two GPUs with one index and two addresses for two", () => {
+  const { gpus } = read(
+    readSmiFixture("idle_table.txt"),
+    "index, pci.bus_id, memory.used [MiB]",
+    "0, 00000000:99:00.0, 7 MiB",
+  );
+  assert.deepEqual(gpus?.map(({ gpu }) => gpu), ["0 bus:00000000:00:06.0", "1 bus:00000000:99:00.0"]);
+});
+
+test("parseSmiText() reads the instances of MIG names from before R470", () => {
+  const { gpus } = read(
+    `GPU 0: A100-SXM4-40GB (UUID: ${A})`,
+    `  MIG 3g.20gb Device 0: (UUID: MIG-${A}/2/1)`,
+    "  MIG 3g.20gb Device 1: (UUID: none)",
+  );
+  assert.deepEqual(gpus?.[0]?.mig, [`MIG-${A}/2/1 gi 2; ci 1; profile 3g.20gb`]);
+});

@@ -204,6 +204,22 @@ test("readSmiReport() gives up on a child that writes without end", async () => 
   assert.deepEqual(report, absent("implausible", "nvidia-smi wrote more than any machine has to say"));
 });
 
+test("readSmiReport() waits for what is still in the pipes when the child is gone", async () => {
+  using smi = smiScript({});
+  let text = "";
+  const start: StartSmi = () => ({
+    pid: 1,
+    ended: Promise.resolve({ kind: "exit", status: 0, signal: null }),
+    drained: new Promise((settle) => setImmediate(() => settle(void (text = IDLE)))),
+    overflowed: new Promise(() => {}),
+    text: () => text,
+    kill: () => {},
+    release: () => {},
+  });
+  const { report } = await readSmiReport({ ...smi.options, start, deadline: soon() });
+  assert.deepEqual(report, parseSmiText(IDLE).report);
+});
+
 /** A child that nothing ends, as one that waits in the driver. */
 function stuckStart(started: string[]): StartSmi {
   return (_place, words) => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync } from "node:fs";
+import { relative } from "node:path";
 import { test } from "node:test";
 import { findSmi } from "../../../../lib/source/smi/locate.ts";
 import { parseFieldNames, WANTED_FIELDS } from "../../../../lib/source/smi/query_fields.ts";
@@ -25,6 +26,7 @@ test("findSmi() looks into absolute directories of a search path, after the know
   const program = folder.write("bin/nvidia-smi", "");
   chmodSync(program, 0o755);
   assert.deepEqual(findSmi({ places: [], searchPath: `.::bin:${folder.path}/bin` }), { path: program });
+  assert.equal(findSmi({ places: [], searchPath: relative(process.cwd(), `${folder.path}/bin`) }), undefined);
   assert.equal(findSmi({ places: [] }), undefined);
 });
 

@@ -10,7 +10,7 @@ function read(...lines: readonly string[]): SmiSummary {
 }
 
 test("parseSmiText() reads pmon by the header above each row, and the last round alone", () => {
-  const { kind, gpus } = read(
+  const { kind, gpus, problems } = read(
     "# gpu        pid  type    sm   mem   enc   dec   command",
     "# Idx          #   C/G     %     %     %     %   name",
     "    0        949     G     -     -     -     -   Xorg           ",
@@ -26,6 +26,7 @@ test("parseSmiText() reads pmon by the header above each row, and the last round
     { gpu: "0 index:0", list: INCOMPLETE, contexts: ["447153 compute 7670 MiB python3.9"] },
     { gpu: "1 index:1", list: INCOMPLETE, contexts: [] },
   ]]);
+  assert.equal(problems, undefined);
 });
 
 test("parseSmiText() reads pmon with the date and the time before each row", () => {

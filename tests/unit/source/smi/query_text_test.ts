@@ -160,6 +160,6 @@ test("parseSmiText() reads some sections of -q, chosen by -d, and says which GPU
 test("parseSmiText() ends -q where text at the margin begins", () => {
   const text = `${
     readSmiFixture("idle_query.txt")
-  }Then Used : 500 MiB was seen\nNote well\n    Used : 700 MiB\n`;
+  }Then Used : 500 MiB was seen\nProcesses\n    Process ID : 99\n`;
   assert.deepEqual(read(text).gpus, read(readSmiFixture("idle_query.txt")).gpus);
 });

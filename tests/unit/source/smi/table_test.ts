@@ -147,16 +147,18 @@ test("parseSmiText() reads an error in place of the process rows as the reason",
 test("parseSmiText() takes a name to its column, whatever it holds", () => {
   const { gpus } = read(
     ...PANEL_HEAD,
-    "|    0   N/A  N/A      1000      C   a | b  C  12MiB                    N/A |",
-    "|    0   N/A  N/A      1001      G   python   -c   x                   7MiB |",
-    "|    0   N/A  N/A      1002    C+G   ...ched --field-trial-handle      9MiB |",
-    "|    0   N/A  N/A      1003      Z   odd                               1MiB |",
+    "|    0   N/A  N/A      1000      C   a | b  C  12MiB                      N/A |",
+    "|    0   N/A  N/A      1001      G   python   -c   x                     7MiB |",
+    "|    0   N/A  N/A      1002    C+G   ...ched --field-trial-handle        9MiB |",
+    "|    0   N/A  N/A      1003      Z   odd                                 1MiB |",
+    "|    0   N/A  N/A      1004      C   train 12MiB                              |",
   );
   assert.deepEqual(gpus?.[0]?.contexts, [
     "1000 compute !not-supported (N/A) a | b  C  12MiB",
     "1001 graphics 7 MiB python   -c   x",
     "1002 compute+graphics 9 MiB ...ched --field-trial-handle",
     "1003 unknown 1 MiB odd",
+    "1004 compute !not-reported train 12MiB",
   ]);
 });
 

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as v from "valibot";
+import { bytes } from "../../../../lib/core/units.ts";
+import { FAULTS_SCHEMA, parseFaults } from "../../../../lib/source/sim/faults.ts";
+
+const ALL = `
+hang = true
+latency = "40ms"
+memory-api = "v1"
+cuda-order = [1, 0]
+[gpu.0]
+lost = true
+recovery-action = "reset"
+process-list = "denied"
+unattributed = "3GiB"
+utilization-latch = true
+mps = true
+name = "NVIDIA L4"
+memory = "24GiB"
+[[gpu.0.mig]]
+gpu-instance = 1
+profile = "1g.18gb"
+memory = "16GiB"
+[gpu.1]
+`;
+
+test("parseFaults() takes every fault there is, and its table gives them their names", () => {
+  const sound = {
+    isLost: false,
+    recoveryAction: "none",
+    processList: "whole",
+    unattributed: 0,
+    isUtilizationLatched: false,
+    hasMps: false,
+    mig: [],
+  };
+  assert.deepEqual(v.parse(FAULTS_SCHEMA, parseFaults(ALL)), {
+    hangs: true,
+    latency: 40,
+    memoryApi: "v1",
+    cudaOrder: [1, 0],
+    gpus: new Map<number, unknown>([
+      [0, {
+        isLost: true,
+        recoveryAction: "reset",
+        processList: "denied",
+        unattributed: 3 * 1024 ** 3,
+        isUtilizationLatched: true,
+        hasMps: true,
+        name: "NVIDIA L4",
+        memory: bytes(24 * 1024 ** 3),
+        mig: [{ gpuInstance: 1, computeInstance: 0, profile: "1g.18gb", memory: 16 * 1024 ** 3 }],
+      }],
+      [1, sound],
+    ]),
+  });
+  assert.deepEqual(v.parse(FAULTS_SCHEMA, parseFaults("")), {
+    hangs: false,
+    latency: 0,
+    memoryApi: "v2",
+    gpus: new Map(),
+  });
+});
+
+test("parseFaults() gives its table back as it stands in the file, so that it can be kept", () => {
+  const table = parseFaults('latency = "40ms"\n[gpu.1]\nlost = true');
+  assert.equal(JSON.stringify(table), '{"latency":"40ms","gpu":{"1":{"lost":true}}}');
+});
+
+test("parseFaults() names the place and the nearest right key when a key is wrong", () => {
+  const wrong: readonly (readonly [string, string])[] = [
+    ["hnag = true", "hnag: there is no such key; did you mean hang?"],
+    ["[gpu.0]\nlots = true", "gpu.0.lots: there is no such key; did you mean lost?"],
+    ["[gpu.0]\nxylophone = true", "gpu.0.xylophone: there is no such key"],
+    ["[[gpu.0.mig]]\nprofle = 'x'", "gpu.0.mig.0.profle: there is no such key; did you mean profile?"],
+    ["gpus = 1", "gpus: there is no such key; did you mean gpu?"],
+  ];
+  for (const [text, message] of wrong) {
+    assert.throws(() => parseFaults(text), { name: "SyntaxError", message });
+  }
+});
+
+test("parseFaults() names the place when a value is wrong", () => {
+  const wrong: readonly (readonly [string, string])[] = [
+    ["hang = 1", "hang: Invalid type: Expected boolean but received 1"],
+    ["[gpu.x]", "gpu.x: expected a GPU's index, as in [gpu.0]"],
+    [
+      "[gpu.1]\nunattributed = '3GB'",
+      'gpu.1.unattributed: Cannot parse "3GB" as a size: expected a number with B, KiB, MiB, GiB or TiB, such as 10MiB',
+    ],
+    [
+      "latency = '5'",
+      'latency: Cannot parse "5" as a duration: expected a number with ms, s, m, h or d, such as 10s',
+    ],
+    ["hang = true\nlatency = [", "line 2, column 11: unfinished array"],
+  ];
+  for (const [text, message] of wrong) {
+    assert.throws(() => parseFaults(text), { name: "SyntaxError", message });
+  }
+});

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import process from "node:process";
+import { test } from "node:test";
+import { openLibc } from "../../../lib/native/libc.ts";
+import { openProcessTable } from "../../../lib/proc/table.ts";
+import type { Job, JobRunner } from "../../../lib/world/ports.ts";
+import { realDetails } from "../../../lib/world/process_details.ts";
+import { openJobRunner } from "../../../lib/world/job_runner.ts";
+import { temporaryFolder } from "../../support/temporary.ts";
+import { until } from "../../support/until.ts";
+
+async function openRunner(): Promise<JobRunner> {
+  const processes = openProcessTable(await openLibc());
+  return await openJobRunner({ processes, details: realDetails, self: ["no-such-program"] });
+}
+
+function started(outcome: ReturnType<JobRunner["start"]>): Job {
+  if ("message" in outcome) assert.fail(outcome.message);
+  return outcome;
+}
+
+/** Runs a shell script and gives what it wrote to a file that it finds in $OUT. */
+async function runScript(script: string, changes: Record<string, string> = {}) {
+  using folder = temporaryFolder();
+  using runner = await openRunner();
+  const path = `${folder.path}/out`;
+  const job = started(runner.start(["/bin/sh", "-c", script], { OUT: path, ...changes }));
+  const end = await job.ended;
+  return { end, written: existsSync(path) ? readFileSync(path, "utf8") : "" };
+}
+
+test("start() tells the end of a command as wait(2) does, a real-time signal too", async () => {
+  assert.deepEqual((await runScript("exit 7")).end, { kind: "exited", status: 7 });
+  assert.deepEqual((await runScript("kill -KILL $$")).end, { kind: "killed", signal: 9 });
+  assert.deepEqual((await runScript("kill -34 $$")).end, { kind: "killed", signal: 34 });
+});
+
+test("start() gives the command our environment with the changes, each variable once", async () => {
+  const { written } = await runScript('env | grep -c "^PATH=" > "$OUT"; printf %s "$PATH:$EXTRA" >> "$OUT"', {
+    PATH: "/bin:/usr/bin",
+    EXTRA: "ä=b",
+  });
+
+  assert.equal(written, "1\n/bin:/usr/bin:ä=b");
+});
+
+test("start() leaves SIGPIPE as programs expect it, though the runtime ignores it", async () => {
+  const { written } = await runScript('grep SigIgn /proc/self/status > "$OUT"');
+  const ignored = BigInt(`0x${/[0-9a-f]+$/m.exec(written)?.[0] ?? assert.fail(written)}`);
+
+  assert.equal(ignored >> 12n & 1n, 0n);
+});
+
+test("start() runs a script without #! in the shell, also one that is found on PATH", async () => {
+  using folder = temporaryFolder();
+  const script = folder.write("greet", 'printf %s "$1" > "$OUT"\n');
+  const { chmodSync } = await import("node:fs");
+  chmodSync(script, 0o755);
+  using runner = await openRunner();
+  const job = started(runner.start([script, "hello there"], { OUT: `${folder.path}/out` }));
+
+  assert.deepEqual(await job.ended, { kind: "exited", status: 0 });
+  assert.equal(readFileSync(`${folder.path}/out`, "utf8"), "hello there");
+});
+
+test("start() says not found and not runnable as env(1) tells them apart", async () => {
+  using folder = temporaryFolder();
+  const plain = folder.write("plain", "no program");
+  using runner = await openRunner();
+
+  assert.deepEqual(runner.start(["no-such-command-anywhere"], {}), {
+    kind: "not-found",
+    message: 'Cannot run "no-such-command-anywhere": there is no such file or command',
+  });
+  assert.deepEqual(runner.start([plain], {}), {
+    kind: "not-runnable",
+    message: `Cannot run "${plain}": permission denied`,
+  });
+  assert.deepEqual(runner.start([folder.path], {}), {
+    kind: "not-runnable",
+    message: `Cannot run "${folder.path}": permission denied`,
+  });
+  assert.deepEqual(runner.start([""], {}), {
+    kind: "not-found",
+    message: 'Cannot run "": there is no such file or command',
+  });
+});
+
+test("listDescendants() knows what escaped from the command by setsid and a double fork", async () => {
+  using runner = await openRunner();
+  const job = started(runner.start(["/bin/sh", "-c", "(setsid sh -c 'sleep 30 & wait' &); exit 0"], {}));
+  await job.ended;
+  const escaped = await until("the escaped shell and its child", () => {
+    const found = runner.listDescendants().filter(({ state }) => state !== "Z");
+    return found.length === 2 && found;
+  });
+
+  assert.deepEqual(escaped.map(({ comm }) => comm).sort(), ["sh", "sleep"]);
+  assert.equal(escaped.find(({ comm }) => comm === "sh")?.parentPid, runner.ownPid);
+  for (const { pid } of escaped) process.kill(pid, "SIGKILL");
+  await until("the orphans to be reaped", () => escaped.every(({ pid }) => !existsSync(`/proc/${pid}`)));
+});
+
+test("start() listens for children once, however often it is called, and not after it was disposed of", async () => {
+  const before = process.listenerCount("SIGCHLD");
+  {
+    using runner = await openRunner();
+    runner.start(["no-such-command-anywhere"], {});
+    runner.start(["no-such-command-anywhere"], {});
+    assert.equal(process.listenerCount("SIGCHLD"), before + 1);
+  }
+
+  assert.equal(process.listenerCount("SIGCHLD"), before);
+});
+
+test("send() passes a signal on, and does nothing once the command has ended", async () => {
+  using folder = temporaryFolder();
+  using runner = await openRunner();
+  const ready = `${folder.path}/ready`;
+  const script = `trap 'exit 9' USR1; : > '${ready}'; while :; do sleep 0.05; done`;
+  const job = started(runner.start(["/bin/sh", "-c", script], {}));
+  await until("the trap to be set", () => existsSync(ready));
+  job.send("SIGUSR1");
+
+  assert.deepEqual(await job.ended, { kind: "exited", status: 9 });
+  job.send("SIGTERM");
+});
+
+test("catchSignals() keeps a signal from ending us and tells of it, until it is disposed of", async () => {
+  using runner = await openRunner();
+  const caught: unknown[] = [];
+  {
+    using _signals = runner.catchSignals((signal) => caught.push(signal));
+    process.kill(process.pid, "SIGUSR2");
+    await until("the signal to arrive", () => caught.length > 0);
+  }
+
+  assert.deepEqual(caught, [{ signal: "SIGUSR2", isFromTerminal: false }]);
+  assert.equal(process.listenerCount("SIGUSR2"), 0);
+});
