@@ -1,5 +1,6 @@
 import { readlinkSync } from "node:fs";
 import { errnoOf } from "../core/errors.ts";
+import { isPid } from "../core/ids.ts";
 import { absent, known, type Reading } from "../core/reading.ts";
 import type { Stdio } from "../model/process.ts";
 import type { DescriptorReader } from "../native/descriptor_reader.ts";
@@ -58,8 +59,9 @@ function readIsBroken(
   const kind = reader.findKind(`${directory}/fd/${STANDARD_OUTPUT}`);
   if (kind === undefined) return absent("not-reported", "its standard output does not answer");
   if (kind !== "pipe") return known(false);
-  const [pid = ""] = directory.split("/");
-  const process = pidfd.open(Number(pid));
+  const pid = Number(directory);
+  if (!isPid(pid)) return absent("not-supported", "a dead main thread has no descriptors to copy");
+  const process = pidfd.open(pid);
   if (process === undefined) return absent("exited");
   const copy = pidfd.copyDescriptor(process, STANDARD_OUTPUT);
   pidfd.close(process);

@@ -145,7 +145,7 @@ function describeSettling({ settleEnd, settledFor, verdict }: JobDiff): string {
   const time = formatDuration(settledFor);
   if (settleEnd === "interrupted") return `The wait for the memory was interrupted after ${time}.`;
   if (settleEnd === "unreadable") return "The driver gave no answer after the job.";
-  if (settleEnd === "limit" && verdict !== "released") return `Memory was waited for ${time} (--settle).`;
+  if (settleEnd === "limit" && verdict !== "released") return `Waited ${time} for the memory (--settle).`;
   return settleEnd === "stalled" ? `Nothing came back any more: given up after ${time}.` : "";
 }
 

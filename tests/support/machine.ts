@@ -5,7 +5,7 @@
 import type { TimedJudgement } from "../../lib/analysis/ending.ts";
 import { judgeHolders } from "../../lib/analysis/judge.ts";
 import { deviceMinor, gpuIndex, gpuUuid, parseBusId, type Pid, pid, uid } from "../../lib/core/ids.ts";
-import { absent, known, type Why } from "../../lib/core/reading.ts";
+import { absent, known, type Reading, type Why } from "../../lib/core/reading.ts";
 import { bytes, clockTicks } from "../../lib/core/units.ts";
 import type { Context, ContextKind, DriverReport, Gpu, ProcessList } from "../../lib/model/gpu.ts";
 import type { DeviceUse, Observation, ProcessScan } from "../../lib/model/observation.ts";
@@ -13,8 +13,16 @@ import type { Owner, Process, ProcessState } from "../../lib/model/process.ts";
 
 const MIB = 1024 ** 2;
 
-/** How a process touches one GPU. */
+/**
+ * How a process touches a GPU: with a context of its own; with what fork(2) copies of one; with a driver that was started
+ * and has no context (cuInit alone, or a context that was given up); with descriptors only.
+ */
 export type Touch = "context" | "inherited" | "visible" | "monitor";
+
+/** What this reader is kept from seeing of a process. */
+export type Hidden =
+  | ("argv" | "executable" | "identity" | "owner" | "namespace" | "hangup" | "threads")
+  | ("descriptors" | "mappings");
 
 export interface ProcessSpec {
   readonly pid: number;
@@ -41,11 +49,16 @@ export interface ProcessSpec {
   readonly touch?: Touch;
   /** GPU indexes it touches, 0 unless given. */
   readonly on?: readonly number[];
+  /** GPUs that it could use besides those. */
+  readonly sees?: readonly number[];
+  /** GPUs that it has open besides those and nothing more: every user of NVML opens all. */
+  readonly opens?: readonly number[];
   /** Context bytes in MiB on each of them as the driver lists them; for `context` 520 unless given. */
   readonly mib?: number;
   readonly kind?: ContextKind;
-  /** Live processes that share its descriptors with it. */
-  readonly sharedWith?: readonly number[];
+  /** Live processes that share its descriptors with it, or why that is not known. */
+  readonly sharedWith?: readonly number[] | Why;
+  readonly hides?: readonly Hidden[];
 }
 
 export interface MachineSpec {
@@ -68,12 +81,20 @@ export interface MachineSpec {
 }
 
 const GRADES: Readonly<
-  Record<Touch, { readonly descriptors: number; readonly mappings: number; readonly uvmMappings: number }>
+  Record<
+    Touch,
+    {
+      readonly descriptors: number;
+      readonly mappings: number;
+      readonly controlMappings: number;
+      readonly uvmMappings: number;
+    }
+  >
 > = {
-  context: { descriptors: 23, mappings: 3, uvmMappings: 1 },
-  inherited: { descriptors: 23, mappings: 3, uvmMappings: 0 },
-  visible: { descriptors: 7, mappings: 2, uvmMappings: 1 },
-  monitor: { descriptors: 3, mappings: 0, uvmMappings: 0 },
+  context: { descriptors: 23, mappings: 3, controlMappings: 27, uvmMappings: 1 },
+  inherited: { descriptors: 23, mappings: 3, controlMappings: 27, uvmMappings: 0 },
+  visible: { descriptors: 7, mappings: 2, controlMappings: 1, uvmMappings: 0 },
+  monitor: { descriptors: 3, mappings: 0, controlMappings: 0, uvmMappings: 0 },
 };
 
 /** The stable UUID of a GPU of these machines. */
@@ -159,7 +180,8 @@ function listOf(state: "known" | "incomplete" | Why, contexts: readonly Context[
 
 function scanOf(spec: MachineSpec, processes: readonly ProcessSpec[]): ProcessScan {
   const built = new Map<Pid, Process>(processes.map((process) => [pid(process.pid), processOf(process)]));
-  const { isRoot = true, isInitial = true, unreadable = 0, cutShort } = spec.reader ?? {};
+  const unseen = processes.filter((process) => hidesOf(process).has("descriptors")).length;
+  const { isRoot = true, isInitial = true, unreadable = unseen, cutShort } = spec.reader ?? {};
   return {
     reader: {
       pid: pid(99_999),
@@ -177,7 +199,14 @@ function scanOf(spec: MachineSpec, processes: readonly ProcessSpec[]): ProcessSc
     })),
     sharedWith: new Map(
       processes.flatMap(({ pid: id, sharedWith }) =>
-        sharedWith ? [[pid(id), known(sharedWith.map(pid))] as const] : []
+        sharedWith
+          ? [
+            [
+              pid(id),
+              typeof sharedWith === "string" ? absent(sharedWith) : known(sharedWith.map(pid)),
+            ] as const,
+          ]
+          : []
       ),
     ),
     supervisors: spec.supervisors
@@ -187,18 +216,27 @@ function scanOf(spec: MachineSpec, processes: readonly ProcessSpec[]): ProcessSc
   };
 }
 
-function usesOf({ touch, on = [0] }: ProcessSpec): DeviceUse[] {
-  if (touch === undefined) return [];
-  const { descriptors, mappings, uvmMappings } = GRADES[touch];
-  return [
-    ...on.map((minor): DeviceUse => ({
+function usesOf({ touch, on = [0], sees = [], opens = [], hides = [] }: ProcessSpec): DeviceUse[] {
+  if (touch === undefined || hides.includes("descriptors")) return [];
+  const mappings = (count: number) => hides.includes("mappings") ? absent("no-permission") : known(count);
+  const ofGpus = (grade: Touch, gpus: readonly number[]) =>
+    gpus.map((minor): DeviceUse => ({
       node: { kind: "gpu", minor: deviceMinor(minor) },
-      descriptors,
-      mappings: known(mappings),
-    })),
-    { node: { kind: "control" }, descriptors: 2, mappings: known(touch === "monitor" ? 0 : 27) },
-    { node: { kind: "uvm" }, descriptors: touch === "monitor" ? 2 : 4, mappings: known(uvmMappings) },
+      descriptors: GRADES[grade].descriptors,
+      mappings: mappings(GRADES[grade].mappings),
+    }));
+  const { controlMappings, uvmMappings } = GRADES[touch];
+  return [
+    ...ofGpus(touch, on),
+    ...ofGpus("visible", sees),
+    ...ofGpus("monitor", opens),
+    { node: { kind: "control" }, descriptors: 2, mappings: mappings(controlMappings) },
+    { node: { kind: "uvm" }, descriptors: touch === "monitor" ? 2 : 4, mappings: mappings(uvmMappings) },
   ];
+}
+
+function hidesOf({ hides = [] }: ProcessSpec): ReadonlySet<Hidden> {
+  return new Set(hides);
 }
 
 function processOf(spec: ProcessSpec): Process {
@@ -206,6 +244,9 @@ function processOf(spec: ProcessSpec): Process {
   const name = program.slice(program.lastIndexOf("/") + 1);
   const threadStates = spec.threadStates ?? [spec.state ?? "S"];
   const environment = spec.environment ?? {};
+  const hides = hidesOf(spec);
+  const seen = <T>(part: Hidden, value: T): Reading<T> =>
+    hides.has(part) ? absent("no-permission") : known(value);
   return {
     pid: pid(spec.pid),
     startTicks: clockTicks(spec.startTicks ?? spec.pid * 10),
@@ -219,11 +260,11 @@ function processOf(spec: ProcessSpec): Process {
     cpuTicks: clockTicks(spec.cpuTicks ?? 100),
     isKernelThread: false,
     isExiting: spec.isExiting ?? false,
-    uid: known(uid(spec.user?.uid ?? 1000)),
-    user: known(spec.user?.name ?? "alice"),
-    argv: known(spec.argv ?? [name, "train.py"]),
-    executable: known(program),
-    owner: known({
+    uid: seen("identity", uid(spec.user?.uid ?? 1000)),
+    user: seen("identity", spec.user?.name ?? "alice"),
+    argv: seen("argv", spec.argv ?? [name, "train.py"]),
+    executable: seen("executable", program),
+    owner: seen("owner", {
       cgroup: "/user.slice/user-1000.slice/session-3.scope",
       isCgroupDeleted: false,
       ...spec.owner,
@@ -231,16 +272,19 @@ function processOf(spec: ProcessSpec): Process {
     environment: typeof environment === "string"
       ? absent(environment)
       : known(new Map(Object.entries(environment))),
-    namespacePids: known(spec.namespacePids ?? [spec.pid]),
-    pidNamespace: known((spec.namespacePids?.length ?? 1) > 1 ? "pid:[4026533000]" : "pid:[4026531836]"),
-    ignoresHangup: known(spec.ignoresHangup ?? false),
+    namespacePids: seen("namespace", spec.namespacePids ?? [spec.pid]),
+    pidNamespace: seen(
+      "namespace",
+      (spec.namespacePids?.length ?? 1) > 1 ? "pid:[4026533000]" : "pid:[4026531836]",
+    ),
+    ignoresHangup: seen("hangup", spec.ignoresHangup ?? false),
     stdio: known({
       input: "/dev/null",
       output: "pipe:[1]",
       error: "pipe:[1]",
       isOutputBroken: known(spec.brokenOutput ?? false),
     }),
-    threadStates: known(threadStates),
+    threadStates: seen("threads", threadStates),
     waitsIn: spec.waitsIn === undefined ? absent("not-asked") : known(spec.waitsIn),
   };
 }

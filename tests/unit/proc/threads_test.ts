@@ -35,7 +35,12 @@ test("readThreads() says that the process is gone", () => {
 
 test("readWaitChannel() takes a wait in the driver before one for a disk", () => {
   using folder = temporaryFolder();
-  for (const [task, place] of [[1, "folio_wait_bit"], [2, "0"], [3, "uvm_va_space_mm_shutdown"], [4, "nvidia_poll"]]) {
+  for (
+    const [task, place] of [[1, "folio_wait_bit"], [2, "0"], [3, "uvm_va_space_mm_shutdown"], [
+      4,
+      "nvidia_poll",
+    ]]
+  ) {
     folder.write(`task/${task}/wchan`, String(place));
   }
   const thread = (task: number, state: "D" | "S") => ({ task, state });

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""Runs gpuctl against real jobs on a real GPU and prints what was expected beside what it said.
+
+    python3 tests/hardware/run.py dist/gpuctl [scene ...]
+
+Needs root, python3 with torch (and jax and cupy for the scenes that say so) and an NVIDIA GPU nobody else uses. Never
+resets the GPU or changes a setting of it. Ends with `N passed, N failed`, and says what it could not run.
+"""
+import json, os, pathlib, signal, subprocess, sys, tempfile, textwrap, time
+
+GPUCTL = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "dist/gpuctl"
+ONLY = sys.argv[2:]
+MIB = 1 << 20
+RESULTS, NOT_RUN = [], []
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="gpuctl-hardware-"))
+
+
+def job(name, code, **keywords):
+    """Starts a Python program from a file (so that multiprocessing can start it again) and gives its first line."""
+    path = FOLDER / f"{name}.py"
+    path.write_text(textwrap.dedent(code))
+    process = subprocess.Popen([sys.executable, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True, **keywords)
+    return process, process.stdout.readline().strip()
+
+
+def run(*words, **keywords):
+    return subprocess.run([GPUCTL, *words], capture_output=True, text=True, timeout=120, **keywords)
+
+
+def snapshot():
+    result = run("snapshot", "--json")
+    return json.loads(result.stdout)
+
+
+def holder(look, pid):
+    return next((each for each in look["holders"] if each["pid"] == pid), None)
+
+
+def class_of(look, pid):
+    found = holder(look, pid)
+    return found["class"] if found else None
+
+
+def used(look):
+    return sum(gpu["memoryUsedBytes"] or 0 for gpu in look["gpus"])
+
+
+def check(scene, what, expected, said):
+    good = expected(said) if callable(expected) else expected == said
+    RESULTS.append(good)
+    shown = "(a condition)" if callable(expected) else expected
+    print(f"{'ok  ' if good else 'FAIL'} {scene}: {what}: expected {shown}, said {said}", flush=True)
+
+
+def wait_idle(limit=20):
+    end = time.time() + limit
+    while time.time() < end and used(snapshot()) > 4 * MIB:
+        time.sleep(0.1)
+
+
+def kill(*pids):
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def clean(scene, pid, *more):
+    """Ends one holder by gpuctl and checks that the memory came back and that the outcome says so."""
+    result = run("clean-zombies", "--yes", "--json", "--min-age", "0s", "--confirm", "1s", "--pid", str(pid),
+                 "--audit-log", str(FOLDER / "audit.jsonl"), *more)
+    done = json.loads(result.stdout) if result.stdout else {"acts": []}
+    for act in done["acts"]:
+        print(f"     {scene}: PID {act['pid']} {act['class']} {act['outcome']}: {act['bytesBefore']} bytes before, "
+              f"{act['bytesAfter']} after, {act['releaseMs'] and round(act['releaseMs'])} ms", flush=True)
+    check(scene, "clean-zombies status", 0, result.returncode)
+    check(scene, "outcomes", lambda said: said and all(each.startswith("ended") for each in said),
+          [act["outcome"] for act in done["acts"]])
+    wait_idle()
+
+
+FORK = """
+    import torch, os, time
+    x = torch.empty({gib} << 30, dtype=torch.uint8, device="cuda"); torch.cuda.synchronize()
+    pid = os.fork()
+    if pid == 0: time.sleep(120); os._exit(0)
+    print(pid, flush=True); time.sleep(120)
+"""
+
+
+def idle():
+    look = snapshot()
+    check("idle", "driver", lambda said: bool(said), look["driver"]["version"])
+    check("idle", "process lists", {"known"}, {gpu["processList"] for gpu in look["gpus"]})
+    check("idle", "memory used", 0, used(look))
+    check("idle", "holders", [], [each["class"] for each in look["holders"] if each["class"] not in ("monitor", "service")])
+
+
+def live():
+    process, _ = job("live", """
+        import torch
+        x = torch.empty(1 << 30, dtype=torch.uint8, device="cuda"); torch.cuda.synchronize(); print(1, flush=True); input()
+    """)
+    look = snapshot()
+    check("live", "class", "live", class_of(look, process.pid))
+    check("live", "context", lambda said: 1500 * MIB < said < 1700 * MIB, holder(look, process.pid)["devices"][0]["contextBytes"])
+    os.kill(process.pid, signal.SIGSTOP)
+    check("live", "class when suspended", "stopped", class_of(snapshot(), process.pid))
+    process.kill(); process.wait(); wait_idle()
+
+
+def monitor():
+    process, _ = job("monitor", """
+        import pynvml; pynvml.nvmlInit(); h = pynvml.nvmlDeviceGetHandleByIndex(0); print(1, flush=True); input()
+    """)
+    check("monitor", "class", "monitor", class_of(snapshot(), process.pid))
+    process.kill(); process.wait()
+
+
+def forked_child():
+    process, line = job("forked", FORK.format(gib=2))
+    child = int(line)
+    check("forked-child", "class while the parent lives", "live", class_of(snapshot(), child))
+    process.kill(); process.wait()
+    look = snapshot()
+    check("forked-child", "class", "inherited", class_of(look, child))
+    check("forked-child", "ghosts and their holders", [(process.pid, [child])],
+          [(ghost["pid"], [each["pid"] for each in ghost["likelyHolders"]]) for ghost in look["ghosts"]])
+    print(run("snapshot").stdout, flush=True)
+    clean("forked-child", child)
+
+
+def zombie_leader():
+    process, _ = job("leader", """
+        import torch, threading, time, ctypes
+        x = torch.empty(1 << 30, dtype=torch.uint8, device="cuda"); torch.cuda.synchronize()
+        threading.Thread(target=lambda: time.sleep(120)).start()
+        print(1, flush=True); ctypes.CDLL(None).syscall(60, 0)
+    """)
+    time.sleep(0.5)
+    look = snapshot()
+    check("zombie-leader", "class", "zombie-leader", class_of(look, process.pid))
+    check("zombie-leader", "ghosts", [], look["ghosts"])
+    clean("zombie-leader", process.pid)
+    process.wait()
+
+
+def spawn_orphans():
+    process, line = job("spawn", """
+        import torch, multiprocessing as mp, os, time
+        def f(i, q):
+            x = torch.empty(1 << 29, dtype=torch.uint8, device="cuda"); torch.cuda.synchronize(); q.put(os.getpid()); time.sleep(120)
+        if __name__ == "__main__":
+            c = mp.get_context("spawn"); q = c.Queue(); ps = [c.Process(target=f, args=(i, q)) for i in range(2)]
+            for p in ps: p.start()
+            print(q.get(), q.get(), flush=True); time.sleep(120)
+    """)
+    workers = [int(word) for word in line.split()]
+    check("spawn-orphans", "classes while main lives", ["live", "live"], [class_of(snapshot(), pid) for pid in workers])
+    process.kill(); process.wait()
+    look = snapshot()
+    check("spawn-orphans", "classes", ["orphan", "orphan"], [class_of(look, pid) for pid in workers])
+    clean("spawn-orphans", f"{workers[0]},{workers[1]}")
+
+
+def dataloader_orphans():
+    process, line = job("loader", """
+        import torch, time
+        from torch.utils.data import DataLoader, Dataset
+        class D(Dataset):
+            def __len__(s): return 10**9
+            def __getitem__(s, i): return torch.zeros(1)
+        x = torch.empty(1 << 30, dtype=torch.uint8, device="cuda"); torch.cuda.synchronize()
+        it = iter(DataLoader(D(), batch_size=4, num_workers=2)); next(it)
+        print(" ".join(str(w.pid) for w in it._workers), flush=True); time.sleep(120)
+    """)
+    workers = [int(word) for word in line.split()]
+    check("dataloader-orphans", "classes while main lives", ["live", "live"], [class_of(snapshot(), pid) for pid in workers])
+    process.kill(); process.wait()
+    look = snapshot()
+    check("dataloader-orphans", "classes", ["inherited", "inherited"], [class_of(look, pid) for pid in workers])
+    check("dataloader-orphans", "likely holders", sorted(workers),
+          sorted(each["pid"] for ghost in look["ghosts"] for each in ghost["likelyHolders"]))
+    started = time.time(); wait_idle(30)
+    print(f"     dataloader-orphans: gone by themselves after {time.time() - started:.1f} s", flush=True)
+
+
+def ipc_importer():
+    process, line = job("ipc", """
+        import torch, torch.multiprocessing as mp, time
+        def child(q, r):
+            t = q.get(); r.put(1); time.sleep(120)
+        if __name__ == "__main__":
+            c = mp.get_context("spawn"); q = c.Queue(); r = c.Queue(); p = c.Process(target=child, args=(q, r)); p.start()
+            x = torch.empty(3 << 30, dtype=torch.uint8, device="cuda"); q.put(x); r.get(); print(p.pid, flush=True); time.sleep(120)
+    """)
+    importer = int(line)
+    before = FOLDER / "before.json"
+    run("snapshot", "--json", "-o", str(before))
+    process.kill(); process.wait(); time.sleep(0.5)
+    look = snapshot()
+    check("ipc-importer", "class", "orphan", class_of(look, importer))
+    check("ipc-importer", "context", lambda said: said > 3 << 30, holder(look, importer)["devices"][0]["contextBytes"])
+    said = run("diff", str(before), "-", "--json")
+    check("ipc-importer", "diff of two looks names the move", lambda text: "moved" in text, said.stdout + said.stderr)
+    clean("ipc-importer", importer)
+
+
+def detached_beside():
+    """A nohup job with parent 1 and an NVML monitor beside a leftover: only the leftover is ended."""
+    path = FOLDER / "nohup.py"
+    path.write_text("import torch,time,os\nx=torch.empty(1<<28,dtype=torch.uint8,device='cuda');torch.cuda.synchronize()\n"
+                    f"open('{FOLDER}/nohup.pid','w').write(str(os.getpid()))\ntime.sleep(120)\n")
+    subprocess.run(f"nohup {sys.executable} {path} >/dev/null 2>&1 &", shell=True)
+    end = time.time() + 30
+    while time.time() < end and not (FOLDER / "nohup.pid").exists():
+        time.sleep(0.1)
+    kept = int((FOLDER / "nohup.pid").read_text())
+    process, line = job("forked2", FORK.format(gib=1))
+    child = int(line)
+    process.kill(); process.wait()
+    look = snapshot()
+    check("beside", "class of the nohup job", "detached", class_of(look, kept))
+    check("beside", "class of the leftover", "inherited", class_of(look, child))
+    result = run("clean-zombies", "--yes", "--json", "--min-age", "0s", "--confirm", "1s", "--audit-log", str(FOLDER / "audit.jsonl"))
+    check("beside", "ended", [child], [act["pid"] for act in json.loads(result.stdout)["acts"]])
+    check("beside", "the nohup job lives", True, pathlib.Path(f"/proc/{kept}").exists())
+    kill(kept); wait_idle()
+
+
+def diff_jobs():
+    path = FOLDER / "jax_job.py"
+    path.write_text(textwrap.dedent("""
+        import os; os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+        import numpy as np; from jax import numpy as jnp; import time
+        a = np.ones(1000000); b = jnp.array(a); b.block_until_ready(); time.sleep(.5); del b; time.sleep(.5)
+    """))
+    result = run("diff", "--json", "--", sys.executable, str(path))
+    said = json.loads(result.stderr[result.stderr.index("{\n"):])
+    check("diff", "status of a JAX job", 0, result.returncode)
+    check("diff", "verdict", "released", said["verdict"])
+    print(run("diff", "--", sys.executable, str(path)).stderr, flush=True)
+    path = FOLDER / "leaver.py"
+    path.write_text(textwrap.dedent("""
+        import torch, os, time
+        x = torch.empty(2 << 30, dtype=torch.uint8, device="cuda"); torch.cuda.synchronize()
+        if os.fork() == 0: os.setsid(); time.sleep(120); os._exit(0)
+        os._exit(0)
+    """))
+    result = run("diff", "--settle", "2s", "--", sys.executable, str(path), stdin=subprocess.DEVNULL)
+    print(result.stderr, flush=True)
+    check("diff", "status of a job that leaves a child", 10, result.returncode)
+    look = snapshot()
+    left = [each["pid"] for each in look["holders"] if each["class"] == "inherited"]
+    check("diff", "the holder is named", lambda pids: pids and all(str(pid) in result.stderr for pid in pids), left)
+    result = run("diff", "--settle", "2s", "--kill-leftovers", "--audit-log", str(FOLDER / "audit.jsonl"), "--",
+                 sys.executable, str(path), stdin=subprocess.DEVNULL)
+    print(result.stderr, flush=True)
+    kill(*left); wait_idle()
+
+
+SCENES = [idle, live, monitor, forked_child, zombie_leader, spawn_orphans, dataloader_orphans, ipc_importer,
+          detached_beside, diff_jobs]
+
+
+def main():
+    for scene in SCENES:
+        if ONLY and scene.__name__ not in ONLY:
+            NOT_RUN.append(scene.__name__)
+            continue
+        try:
+            scene()
+        except Exception as error:
+            RESULTS.append(False)
+            print(f"FAIL {scene.__name__}: {type(error).__name__}: {error}", flush=True)
+    if NOT_RUN:
+        print("not run:", ", ".join(NOT_RUN))
+    print(f"{sum(RESULTS)} passed, {len(RESULTS) - sum(RESULTS)} failed")
+    sys.exit(0 if all(RESULTS) else 1)
+
+
+main()
