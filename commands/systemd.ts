@@ -3,10 +3,12 @@ import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
 import { formatDuration, type Milliseconds, milliseconds, parseDuration } from "../lib/core/units.ts";
 import { CLEAN_TIMER, type UnitFile } from "../lib/model/unit_file.ts";
-import type { World } from "../lib/world/ports.ts";
+import type { Terminal, World } from "../lib/world/ports.ts";
 import { newCommand, parsedBy } from "./options.ts";
 
-export type SystemdWorld = Pick<World, "terminal" | "self" | "openSystemd">;
+/** The part of the world that this command needs. */
+export type SystemdWorld = Pick<World, "self" | "openSystemd"> & { readonly terminal: Pick<Terminal, "out"> };
+
 type End = (ending: Ending) => void;
 
 /** More often than this a run would not be over before the next one. */

@@ -1,5 +1,6 @@
 /** Runs a command between two looks, samples meanwhile, and says what came of the memory. */
 import { attribute } from "../analysis/attribute.ts";
+import { admitHiddenRows } from "../analysis/diff_hidden.ts";
 import { explainHabits, type FrameworkUse } from "../analysis/diff_habits.ts";
 import { diffJob } from "../analysis/diff_job.ts";
 import { GpuctlError } from "../core/errors.ts";
@@ -83,7 +84,7 @@ interface Run {
 }
 
 async function lookBefore({ source, look }: JobOptions, { observe }: JobWorld): Promise<Snapshot> {
-  const before = attribute(await observe(source, look));
+  const before = admitHiddenRows(attribute(await observe(source, look)));
   const silence = driverSilence(before);
   if (silence === undefined) return before;
   throw new GpuctlError(
@@ -125,7 +126,7 @@ async function follow(job: Job, { options, world, runner, watch }: Scene): Promi
 async function conclude(run: Run, interrupted: Alarm, scene: Scene): Promise<JobDiff> {
   const { options, world, runner, watch, before, gpus } = scene;
   const settled = await watch.settle("settle", gpus, interrupted);
-  const after = attribute(await world.observe(options.source, options.look));
+  const after = admitHiddenRows(attribute(await world.observe(options.source, options.look)));
   const alive = livingOf({ runner }).map((process) => watch.members.enrol(process));
   const { command, interval, tolerance, audit } = options;
   const diff = diffJob({

@@ -35,7 +35,9 @@ export async function installUnits(
 ): Promise<Installation> {
   systemd.checkProgram(program);
   const found = units.map((unit) => ({ unit, before: systemd.findUnit(unit.name) }));
-  if (!force) found.forEach(({ unit, before }) => refuseForeign(systemd.unitPath(unit.name), before));
+  if (!force) {
+    found.forEach(({ unit, before }) => refuseForeign(`replace ${systemd.unitPath(unit.name)}`, before));
+  }
   const done = found.map(({ unit, before }) => {
     const isNew = before?.kind !== "file" || before.text !== unit.text;
     if (isNew) systemd.writeUnit(unit);
@@ -68,7 +70,7 @@ export async function removeUnits(
 ): Promise<readonly string[]> {
   const names = [CLEAN_TIMER, CLEAN_SERVICE].filter((name) => {
     const found = systemd.findUnit(name);
-    if (!force) refuseForeign(systemd.unitPath(name), found);
+    if (!force) refuseForeign(`remove ${systemd.unitPath(name)}`, found);
     return found !== undefined;
   });
   if (names.length === 0) return [];
@@ -80,11 +82,11 @@ export async function removeUnits(
   return names.map((name) => systemd.unitPath(name));
 }
 
-function refuseForeign(path: string, found: FoundUnit | undefined): void {
+function refuseForeign(act: string, found: FoundUnit | undefined): void {
   if (found === undefined || isOwnUnit(found)) return;
   const what = found.kind === "link" ? `it is a link to ${found.target}` : "gpuctl systemd did not write it";
-  throw new GpuctlError("refused", `Cannot replace or remove ${path}: ${what}`, {
-    hint: "look at it; --force takes it for gpuctl's own",
+  throw new GpuctlError("refused", `Cannot ${act}: ${what}`, {
+    hint: "with --force it is done all the same",
   });
 }
 

@@ -3,7 +3,7 @@ import type { Pid } from "../core/ids.ts";
 import { type Absent, absent, type Reading } from "../core/reading.ts";
 import type { Bytes, Milliseconds } from "../core/units.ts";
 import type { GpuVerdict, Handover, ReleaseRate } from "../model/diff.ts";
-import type { Gpu, RecoveryAction } from "../model/gpu.ts";
+import type { Gpu, ProcessList, RecoveryAction } from "../model/gpu.ts";
 import { type AccountChange, accountChange } from "./diff_account.ts";
 import { isMappedOn, keepersOf, type Looks, newcomersOn, VISIBILITY_BYTES } from "./diff_keepers.ts";
 import { rowsOf } from "./diff_rows.ts";
@@ -70,11 +70,16 @@ function judgeRest(evidence: GpuEvidence, account: AccountChange): GpuVerdict {
   if (left.ok) {
     return left.value <= tolerance ? judgeReturned(evidence, account) : judgeUnexplained(evidence, account);
   }
-  for (const { processList } of [before, after]) {
-    if (processList.state === "unknown") return { kind: "unknown", reason: processList.reason };
-  }
-  // Some of other people's rows are hidden, the job's are not: a total that is back cannot hide anything of the job's.
-  return total.value <= tolerance ? judgeReturned(evidence, account) : { kind: "unknown", reason: left };
+  // Where only other people's rows are hidden, a total that is back cannot hide anything of the job's.
+  const isWhole = [before, after].every(({ processList }) => isWholeForJob(processList));
+  return isWhole && total.value <= tolerance
+    ? judgeReturned(evidence, account)
+    : { kind: "unknown", reason: left };
+}
+
+/** Whether a list has every row of a job, though perhaps not everybody's. */
+function isWholeForJob(list: ProcessList): boolean {
+  return list.state === "known" || (list.state === "incomplete" && list.reason.why === "hidden");
 }
 
 function judgeReturned(evidence: GpuEvidence, { total }: AccountChange): GpuVerdict {

@@ -18,6 +18,7 @@ import { type AccountChange, accountChange } from "./diff_account.ts";
 import { changesOn, handoversOn, type Pair } from "./diff_changes.ts";
 import { describeComparison } from "./diff_comparison.ts";
 import { whyNotTrusted } from "./diff_gpu.ts";
+import { admitHiddenRows } from "./diff_hidden.ts";
 import { collectLeftovers, keepersOf, newcomersOn, VISIBILITY_BYTES } from "./diff_keepers.ts";
 import { describeHandover } from "./diff_leftovers.ts";
 
@@ -31,7 +32,11 @@ const NOT_A_JOB = absent("not-supported", "two snapshots show no job");
 
 /** Compares two snapshots. Changes up to `tolerance` are none. */
 export function diffSnapshots(before: NamedSnapshot, after: NamedSnapshot, tolerance: Bytes): SnapshotDiff {
-  const pair: Pair = { before: before.snapshot, after: after.snapshot, tolerance };
+  const pair: Pair = {
+    before: admitHiddenRows(before.snapshot),
+    after: admitHiddenRows(after.snapshot),
+    tolerance,
+  };
   const uuids = new Set([...pair.before.gpus, ...pair.after.gpus].map(({ gpu }) => gpu.uuid));
   const compared = [...uuids].map((uuid) => compareGpu(uuid, pair));
   return {

@@ -15,14 +15,6 @@ export const SCENES = [
 ] as const;
 export type Scene = typeof SCENES[number];
 
-/** The scenes whose main process is killed, or ends, and leaves others behind. */
-export const LEAVING_SCENES: readonly Scene[] = [
-  "forked-child",
-  "spawn-orphans",
-  "dataloader-orphans",
-  "ipc-importer",
-];
-
 /** A simulated server as asked for. What is left out is the default for a new one, and unchanged for one that exists. */
 export interface ServerPlan {
   readonly gpus?: number;

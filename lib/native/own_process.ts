@@ -1,4 +1,4 @@
-/** What a process does to itself and to its children: prctl(2), waitpid(2), and ways to end. */
+/** What a process does to itself and to its children: prctl(2), waitpid(2), and a way to end one thread. */
 import { cString, type Libc } from "./libc.ts";
 
 /** linux/prctl.h */
@@ -8,7 +8,7 @@ const PROT_READ_WRITE = 3;
 const MAP_SHARED = 1;
 
 /** How a child ended, as wait(2) has it: by itself with a status, or by a signal. */
-export type ChildEnd = { readonly status: number } | { readonly signal: number };
+export type WaitStatus = { readonly status: number } | { readonly signal: number };
 
 export interface OwnProcessCalls {
   /** Orphaned descendants become this process's children from now on (PR_SET_CHILD_SUBREAPER). */
@@ -18,11 +18,7 @@ export interface OwnProcessCalls {
   /** Gives the calling thread its short name, of which the kernel keeps 15 bytes (PR_SET_NAME). */
   nameThread(name: string): void;
   /** Takes a child off the process table if it has ended; `undefined` if it has not, or is no child. Never waits. */
-  reap(pid: number): ChildEnd | undefined;
-  /** SIGALRM in so many seconds; unless it is caught, it ends the process. Survives whatever the runtime does. */
-  alarm(seconds: number): void;
-  /** Ends the process at once, with nothing flushed and nothing run (_exit(2)). */
-  exitNow(status: number): void;
+  reap(pid: number): WaitStatus | undefined;
   /** Ends the calling thread alone. The process lives on as long as another thread does. */
   exitThread(): void;
   /** Maps the file's first `length` bytes until the process ends. @throws {Error} if the kernel refuses. */
@@ -34,8 +30,6 @@ export function bindOwnProcess(libc: Libc): OwnProcessCalls {
   const prctl = libc.bind("prctl", { args: ["i32", "u64", "u64", "u64", "u64"], returns: "i32" });
   const prctlText = libc.bind("prctl", { args: ["i32", "ptr", "u64", "u64", "u64"], returns: "i32" });
   const waitpid = libc.bind("waitpid", { args: ["i32", "ptr", "i32"], returns: "i32" });
-  const alarm = libc.bind("alarm", { args: ["u32"], returns: "u32" });
-  const exit = libc.bind("_exit", { args: ["i32"], returns: "i32" });
   const exitThread = libc.bindSyscall("exit", { args: ["i32"], returns: "i32" });
   // An address is never -1 and its last 12 bits are 0, so the lower half tells a failure.
   const mmap = libc.bind("mmap", { args: ["u64", "u64", "i32", "i32", "i32", "u64"], returns: "i32" });
@@ -51,8 +45,6 @@ export function bindOwnProcess(libc: Libc): OwnProcessCalls {
       if (waitpid(pid, new Uint8Array(status.buffer), WNOHANG) !== pid) return undefined;
       return decodeWaitStatus(status[0] ?? 0);
     },
-    alarm: (seconds) => void alarm(seconds),
-    exitNow: (status) => void exit(status),
     exitThread: () => void exitThread(0),
     mapFile(descriptor, length) {
       if (mmap(0, length, PROT_READ_WRITE, MAP_SHARED, descriptor, 0) === -1) {
@@ -63,7 +55,7 @@ export function bindOwnProcess(libc: Libc): OwnProcessCalls {
 }
 
 /** Reads a wait status as WIFEXITED, WEXITSTATUS and WTERMSIG of bits/waitstatus.h do. */
-function decodeWaitStatus(status: number): ChildEnd {
+function decodeWaitStatus(status: number): WaitStatus {
   const signal = status & 0x7f;
   return signal === 0 ? { status: (status >> 8) & 0xff } : { signal };
 }

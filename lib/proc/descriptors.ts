@@ -1,6 +1,6 @@
 /** Who has a device node of the driver open: a look at every descriptor of every process. */
 import { readdirSync, readlinkSync } from "node:fs";
-import { isPid, type Pid } from "../core/ids.ts";
+import type { Pid } from "../core/ids.ts";
 import { absent } from "../core/reading.ts";
 import type { Milliseconds } from "../core/units.ts";
 import type { DeviceNode, ScanCoverage } from "../model/observation.ts";
@@ -8,7 +8,7 @@ import type { DescriptorReader, DescriptorTable } from "../native/descriptor_rea
 import type { OpenFile } from "../native/open_file.ts";
 import type { Clock } from "../world/ports.ts";
 import { type DeviceRecogniser, makeDevice, type NodeFile, nodeKey } from "./devices.ts";
-import { isDenied, isGone } from "./files.ts";
+import { isDenied, isGone, listPids } from "./files.ts";
 import { findStat } from "./stat.ts";
 
 /** One node and the numbers of the descriptors that lead to it. */
@@ -46,7 +46,7 @@ export function scanDescriptors(options: DescriptorScanOptions): DescriptorScan 
   const { clock, deadline, procRoot } = options;
   const files = new Map<string, NodeFile>();
   const held = new Map<Pid, HeldNodes>();
-  const pids = readdirSync(procRoot).map(Number).filter(isPid);
+  const pids = listPids(procRoot);
   let processes = 0;
   let unreadable = 0;
   let cutShort: ScanCoverage["cutShort"];

@@ -1,6 +1,7 @@
 /** Reading the kernel's files. Every one may fail at any time: a process that vanishes is an answer, not an error. */
-import { readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { errnoOf, messageOf } from "../core/errors.ts";
+import { isPid, type Pid } from "../core/ids.ts";
 import { type Absent, absent, known, type Reading } from "../core/reading.ts";
 
 /** Says whether the system's error means that the process has ended: before the file was opened, or while it was read. */
@@ -37,4 +38,9 @@ export function readLink(path: string): Reading<string> {
   } catch (error) {
     return absentFor(error);
   }
+}
+
+/** Lists every process that shows, in the order of the pids. */
+export function listPids(procRoot: string): Pid[] {
+  return readdirSync(procRoot).map(Number).filter(isPid).sort((a, b) => a - b);
 }

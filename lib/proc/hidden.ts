@@ -4,23 +4,29 @@ import { type Absent, absent } from "../core/reading.ts";
 import type { Reader } from "../model/observation.ts";
 import { readText } from "./files.ts";
 
-/** Values of hidepid with which processes do not show at all: 2 and 4, and what newer kernels call them. */
-const HIDING = ["2", "4", "invisible", "ptraceable"];
+/** Values of hidepid with which other users' processes do not show: 2, and what newer kernels call it. */
+const INVISIBLE = ["2", "invisible"];
+/** Those with which a process shows to whoever may trace it, and to no group. */
+const PTRACEABLE = ["4", "ptraceable"];
 
 /** What /proc/self/mountinfo says of one mount of proc. */
 export interface ProcMount {
   readonly hidepid: string | undefined;
-  /** Members of this group are shown everything. */
-  readonly group: number | undefined;
+  /** Members of this group are shown everything; root's unless the option names another. */
+  readonly group: number;
 }
 
 /** Says why processes are missing from this /proc; `undefined` where all of them show. */
 export function findHiding(procRoot: string, reader: Reader): Absent | undefined {
   const mounts = readText("/proc/self/mountinfo");
   const mount = mounts.ok ? findProcMount(mounts.value, procRoot) : undefined;
-  if (mount?.hidepid === undefined || !HIDING.includes(mount.hidepid)) return undefined;
-  // Process 1 is always there. A reader without the right to trace it does not see it either.
-  const seesAll = reader.isRoot ? existsSync(`${procRoot}/1`) : isMember(mount.group);
+  if (mount?.hidepid === undefined || ![...INVISIBLE, ...PTRACEABLE].includes(mount.hidepid)) {
+    return undefined;
+  }
+  // Process 1 is always there. Without the right to trace it, root does not see it either.
+  const seesAll = reader.isRoot
+    ? existsSync(`${procRoot}/1`)
+    : INVISIBLE.includes(mount.hidepid) && listOwnGroups().includes(mount.group);
   if (seesAll) return undefined;
   return absent("hidden", `${procRoot} is mounted with hidepid=${mount.hidepid}`);
 }
@@ -32,17 +38,19 @@ export function findProcMount(text: string, place: string): ProcMount | undefine
     return before.split(" ")[4] === place && after.startsWith("proc ");
   });
   if (line === undefined) return undefined;
-  const group = /[ ,]gid=(\d+)/.exec(line)?.[1];
   return {
     hidepid: /[ ,]hidepid=(\w+)/.exec(line)?.[1],
-    group: group === undefined ? undefined : Number(group),
+    group: Number(/[ ,]gid=(\d+)/.exec(line)?.[1] ?? 0),
   };
 }
 
-function isMember(group: number | undefined): boolean {
+/** The groups of this program: its file system group, which follows the effective one, and the further ones. */
+function listOwnGroups(): number[] {
   const status = readText("/proc/self/status");
-  const ids = status.ok ? /^Gid:\t(.*)$/m.exec(status.value)?.[1] : undefined;
-  const further = status.ok ? /^Groups:\t(.*)$/m.exec(status.value)?.[1] : undefined;
-  const groups = `${ids ?? ""} ${further ?? ""}`.split(/\s+/).filter((each) => each !== "").map(Number);
-  return group !== undefined && groups.includes(group);
+  const text = status.ok ? status.value : "";
+  const [, own] = /^Gid:(?:\t\d+){3}\t(\d+)$/m.exec(text) ?? [];
+  const [, further = ""] = /^Groups:\t(.*)$/m.exec(text) ?? [];
+  return [...own === undefined ? [] : [own], ...further.split(" ").filter((group) => group !== "")].map(
+    Number,
+  );
 }

@@ -1,9 +1,9 @@
 /** Who has a node mapped without having it open: a mapping outlives its descriptor. */
-import { readdirSync } from "node:fs";
-import { isPid, type Pid } from "../core/ids.ts";
+import type { Pid } from "../core/ids.ts";
 import { type Absent, absent } from "../core/reading.ts";
 import { milliseconds } from "../core/units.ts";
 import type { FamilyOptions } from "./family.ts";
+import { listPids } from "./files.ts";
 import { readMappingsOfWaiting } from "./memory.ts";
 import type { ReadProcess } from "./process.ts";
 
@@ -21,8 +21,7 @@ export async function findMappers(
   read: ReadonlyMap<Pid, ReadProcess>,
   { calls, recogniser, clock, deadline }: FamilyOptions,
 ): Promise<Mappers> {
-  const others = readdirSync(calls.procRoot).map(Number).filter(isPid)
-    .filter((pid) => read.get(pid)?.mappings.ok !== true);
+  const others = listPids(calls.procRoot).filter((pid) => read.get(pid)?.mappings.ok !== true);
   const late = clock.pause(milliseconds(Math.max(0, deadline - clock.monotonic())));
   const pids: Pid[] = [];
   for (let start = 0; start < others.length; start += BATCH) {

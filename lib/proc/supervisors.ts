@@ -1,7 +1,7 @@
 /** The programs that watch over Slurm jobs and containers: while one lives, what it watches has not been left behind. */
-import { readdirSync } from "node:fs";
-import { isPid, type Pid } from "../core/ids.ts";
+import type { Pid } from "../core/ids.ts";
 import type { Process } from "../model/process.ts";
+import { listPids } from "./files.ts";
 import { findVisibleStat } from "./stat.ts";
 
 /** How their short names begin. A process that merely calls itself so protects more than it should, never less. */
@@ -20,7 +20,7 @@ const NAMES = [
 ];
 
 /** Says whether it matters if a process's supervisor lives: its cgroup names a Slurm job or a container. */
-export function hasSupervisor({ owner }: Process): boolean {
+export function hasSupervisor({ owner }: Pick<Process, "owner">): boolean {
   if (!owner.ok) return false;
   const { slurmJob, container } = owner.value;
   return slurmJob !== undefined || (container !== undefined && !container.isMonitor);
@@ -28,7 +28,7 @@ export function hasSupervisor({ owner }: Process): boolean {
 
 /** Lists every process whose name is one of a supervisor's. */
 export function listSupervisors(procRoot: string): Pid[] {
-  return readdirSync(procRoot).map(Number).filter(isPid).filter((pid) => {
+  return listPids(procRoot).filter((pid) => {
     const comm = findVisibleStat(`${procRoot}/${pid}`)?.comm;
     return comm !== undefined && NAMES.some((name) => comm.startsWith(name));
   });

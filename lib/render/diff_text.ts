@@ -144,7 +144,7 @@ function lingererNotes({ lingerers }: JobDiff): string[] {
 function describeSettling({ settleEnd, settledFor, verdict }: JobDiff): string {
   const time = formatDuration(settledFor);
   if (settleEnd === "interrupted") return `The wait for the memory was interrupted after ${time}.`;
-  if (settleEnd === "unreadable") return "The driver gave no answer after the job.";
+  if (settleEnd === "unreadable") return "Nothing could be read after the job.";
   if (settleEnd === "limit" && verdict !== "released") return `Waited ${time} for the memory (--settle).`;
   return settleEnd === "stalled" ? `Nothing came back any more: given up after ${time}.` : "";
 }

@@ -148,7 +148,7 @@ CapabilityBoundingSet=CAP_KILL CAP_SYS_PTRACE CAP_DAC_READ_SEARCH
 # make nodes or load the module through nvidia-modprobe.
 DevicePolicy=closed
 DeviceAllow=char-nvidia* rw
-# For nscd, sssd and the driver's own daemons, which have sockets in the file system.
+# To talk to its helper process. The driver's daemons have their sockets in the file system too.
 RestrictAddressFamilies=AF_UNIX
 # Where some clusters keep the driver's library.
 BindReadOnlyPaths=-/home/kubernetes/bin/nvidia

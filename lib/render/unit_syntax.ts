@@ -17,10 +17,8 @@ export function formatUnitArgument(word: string): string {
 
 /** The program of a command line: like an argument, but no variable is looked for in it. */
 export function formatUnitProgram(path: string): string {
-  const doubled = path.replaceAll("%", "%%");
-  return PLAIN_ARGUMENT.test(path)
-    ? doubled
-    : `"${doubled.replace(/[\\"]/g, "\\$&").replace(UNSAFE, escapeCode)}"`;
+  if (PLAIN_ARGUMENT.test(path)) return path;
+  return `"${path.replaceAll("%", "%%").replace(/[\\"]/g, "\\$&").replace(UNSAFE, escapeCode)}"`;
 }
 
 /** An entry of a list of paths, in which there are no C escapes: a path with a control character cannot stand there. */

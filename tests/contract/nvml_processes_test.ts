@@ -39,6 +39,8 @@ test("readProcessList() merges the lists by process, with all kinds and the most
       { list: "compute", pid: 11, usedBytes: 300 },
       { list: "graphics", pid: 11, usedBytes: 200 },
       { list: "graphics", pid: 12, usedBytes: 50 },
+      { list: "compute", pid: 16, usedBytes: 5 },
+      { list: "graphics", pid: 16, usedBytes: 6 },
       { list: "mps", pid: 13, usedBytes: 70 },
       { list: "compute", pid: 14, usedBytes: NOT_AVAILABLE },
       { list: "graphics", pid: 14, usedBytes: 8 },
@@ -50,6 +52,7 @@ test("readProcessList() merges the lists by process, with all kinds and the most
     known(
       context(10, 100),
       context(11, 300, { kind: "compute+graphics" }),
+      context(16, 6, { kind: "compute+graphics" }),
       context(14, 8, { kind: "compute+graphics" }),
       context(12, 50, { kind: "graphics" }),
       context(15, 0, {

@@ -286,6 +286,21 @@ test("openNvmlSource() reads the slow modes again after a second and not before"
   assert.deepEqual(displayAt(1000), known(true));
 });
 
+test("openNvmlSource() reads a GPU's name again until it has it, and then no more", async () => {
+  await loadScenario(stub, { gpus: [{ fail: { nvmlDeviceGetName: 999 } }] });
+  const source = await openNvmlSource(() => milliseconds(0), stub.library);
+  assert.ok(source.ok);
+  const readName = () => {
+    const report = source.value.read({ withUtilization: false });
+    return report.ok ? report.value.gpus[0]?.name : report;
+  };
+  assert.deepEqual(readName(), absent("failed", "nvmlDeviceGetName: Unknown Error (NVML_ERROR_UNKNOWN)"));
+  await loadScenario(stub, { gpus: [{}] });
+  assert.deepEqual(readName(), known("NVIDIA H200"));
+  await loadScenario(stub, { gpus: [{ fail: { nvmlDeviceGetName: 999 } }] });
+  assert.deepEqual(readName(), known("NVIDIA H200"));
+});
+
 test("openNvmlSource() reads MIG instances, those of one GPU instance with the same memory", async () => {
   const instance = (name: string, gi: number, ci: number) => ({
     uuid: `MIG-00000000-0000-0000-0000-0000000000${gi}${ci}`,

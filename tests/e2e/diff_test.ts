@@ -268,6 +268,16 @@ test("diff passes on descriptors that it was given, such as those of <(...)", as
   assert.equal((await program.ended).stdout, "substituted\nnine\n");
 });
 
+test("diff gives the job its arguments byte for byte", async () => {
+  await using sim = await startSim({ gpus: 1 });
+  const script = `${
+    quoteArguments(gpuctlCommand())
+  } diff -- printf '%s|' '' '-h' $'\\xe9\\xff' 'a b' -- 2>/dev/null | od -An -tx1`;
+  await using program = startProgram(["/bin/bash", "-c", script], withRuntime({ env: sim.env }));
+
+  assert.equal((await program.ended).stdout, " 7c 2d 68 7c e9 ff 7c 61 20 62 7c 2d 2d 7c\n");
+});
+
 test("diff ends with the job's status where nobody can read its report", async () => {
   await using sim = await startSim({ gpus: 1 });
   for (const closing of ["2>&-", "2>/dev/full", "2> >(exit)"]) {
@@ -311,6 +321,45 @@ test("diff records every sample and draws them, for their owner's eyes only", as
   assert.deepEqual([...new Set(samples.map(({ phase }) => phase))], ["run", "settle"]);
   assert.match(readFileSync(page, "utf8"), /^<!doctype html>[^]*<svg[^]*Simulated server/i);
   assert.deepEqual([record, page].map((path) => statSync(path).mode & 0o777), [0o600, 0o600]);
+});
+
+test("diff does not start a job when the driver hangs, and says unknown when it hangs or a GPU is lost meanwhile", async () => {
+  await using hanging = await startSim({ gpus: 1, faults: "hang = true\n" });
+  const refused = await hanging.run(["diff", "--deadline", "300ms", "--", "echo", "ran"]);
+  assert.deepEqual([refused.status, refused.stdout], [125, ""]);
+  assert.match(refused.stderr, /^gpuctl: Cannot look before the command as the driver gave no answer: /);
+
+  for (const fault of ["hang = true\n", "[gpu.0]\nlost = true\n"]) {
+    await using sim = await startSim({ gpus: 1 });
+    using folder = temporaryFolder();
+    const spoil = [...gpuctlCommand(), "sim", "init", sim.folder, "--faults", folder.write("faults", fault)];
+    const job = `${quoteArguments(hold("--for", "300ms"))}; ${quoteArguments(spoil)}`;
+    const ended = await diff(sim, inShell(job), ["--deadline", "500ms"]);
+    assert.deepEqual([ended.status, reported(ended).verdict], [3, "unknown"], fault);
+  }
+});
+
+test("diff never calls memory released that no process list backs", async () => {
+  await using sim = await startSim({ gpus: 1, faults: '[gpu.0]\nprocess-list = "denied"\n' });
+  const ended = await diff(sim, hold("--for", "200ms"));
+
+  assert.deepEqual([ended.status, reported(ended).verdict], [3, "unknown"]);
+});
+
+test("diff waits while memory comes back, and says how long the rest takes when it may not", async () => {
+  await using sim = await startSim({ gpus: 1 });
+  const job = [...hold("--bytes", "8GiB", "--scene", "slow-release", "--for", "300ms")];
+  const cut = await diff(sim, quietly(job), ["--settle", "1200ms"]);
+  assert.deepEqual([cut.status, reported(cut).verdict, reported(cut).settleEnd], [
+    10,
+    "still-releasing",
+    "limit",
+  ]);
+
+  await using other = await startSim({ gpus: 1 });
+  const whole = await diff(other, quietly(job), ["--settle", "20s"]);
+  assert.deepEqual([whole.status, reported(whole).verdict], [0, "released"]);
+  assert.ok((reported(whole).gpus[0]?.releaseMs ?? 0) > 1000);
 });
 
 test("diff pins the job to a GPU by its UUID", async () => {

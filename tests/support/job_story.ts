@@ -1,5 +1,6 @@
 /** A job told as looks at one machine: before, while it ran, while its memory came back, and after. */
 import { attribute } from "../../lib/analysis/attribute.ts";
+import { admitHiddenRows } from "../../lib/analysis/diff_hidden.ts";
 import { diffJob, type JobEvidence, type Member } from "../../lib/analysis/diff_job.ts";
 import { SettleWatch } from "../../lib/analysis/diff_settle.ts";
 import { UsageTally } from "../../lib/analysis/diff_usage.ts";
@@ -46,8 +47,8 @@ export function memberOf(id: number): Member {
 
 /** Puts the evidence of a story together. */
 export function evidenceOf(story: JobStory): JobEvidence {
-  const before = (story.edit?.before ?? same)(attribute(observe(story.before)));
-  const after = (story.edit?.after ?? same)(attribute(observe(story.after)));
+  const before = (story.edit?.before ?? same)(admitHiddenRows(attribute(observe(story.before))));
+  const after = (story.edit?.after ?? same)(admitHiddenRows(attribute(observe(story.after))));
   const members = new Map<Pid, Member>((story.job ?? []).map((id) => [pid(id), memberOf(id)]));
   const unplaced = new Set((story.unplaced ?? []).map(pid));
   const isJobs = (id: Pid) => members.has(id) || unplaced.has(id);

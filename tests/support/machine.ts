@@ -249,7 +249,7 @@ function processOf(spec: ProcessSpec): Process {
     hides.has(part) ? absent("no-permission") : known(value);
   return {
     pid: pid(spec.pid),
-    startTicks: clockTicks(spec.startTicks ?? spec.pid * 10),
+    startTicks: clockTicks(spec.startTicks ?? Math.min(spec.pid * 10, 500_000)),
     comm: spec.comm ?? name.slice(0, 15),
     state: spec.state ?? "S",
     parentPid: spec.parent ?? 1,

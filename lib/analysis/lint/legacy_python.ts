@@ -27,15 +27,10 @@ const OPERATOR_WORDS = new Set(["if", "else", "in", "is", "and", "or", "for", "n
 export interface Rewritten {
   readonly text: string;
   readonly execOffsets: readonly number[];
-  readonly refusal: Refusal | undefined;
-}
-
-/** Why Python itself would refuse the text, if that shows before parsing. */
-export interface Refusal {
-  readonly offset: number;
-  readonly why: string;
-  /** Whether the text is nested so deep that no parser should be given it. */
-  readonly isTooDeep: boolean;
+  /** Offsets at which statements may begin: line starts outside brackets, strings and continued lines. */
+  readonly statementStarts: readonly number[];
+  /** Why Python itself would refuse the text, if that shows before parsing. */
+  readonly refusal: { readonly offset: number; readonly why: string } | undefined;
 }
 
 /** Rewrites a source for the parser. Total, in linear time, and of the same length. */
@@ -47,7 +42,8 @@ class Rewriter {
   readonly #source: string;
   readonly #pieces: string[] = [];
   readonly #execOffsets: number[] = [];
-  #refusal: Refusal | undefined;
+  readonly #statementStarts: number[] = [0];
+  #refusal: Rewritten["refusal"];
   /** Everything before it stands in `#pieces`. */
   #copied = 0;
   #at = 0;
@@ -70,7 +66,12 @@ class Rewriter {
     const [unclosed] = this.#open;
     if (unclosed !== undefined) this.#refuse(unclosed, "a bracket is opened there and never closed");
     this.#pieces.push(this.#source.slice(this.#copied));
-    return { text: this.#pieces.join(""), execOffsets: this.#execOffsets, refusal: this.#refusal };
+    return {
+      text: this.#pieces.join(""),
+      execOffsets: this.#execOffsets,
+      statementStarts: this.#statementStarts,
+      refusal: this.#refusal,
+    };
   }
 
   #step(): void {
@@ -122,7 +123,7 @@ class Rewriter {
   #openBracket(offset: number): void {
     this.#open.push(offset);
     this.#isStatementStart = false;
-    if (this.#open.length > DEEPEST_BRACKETS) this.#refuse(offset, "too many brackets are open", true);
+    if (this.#open.length > DEEPEST_BRACKETS) this.#refuse(offset, "too many brackets are open");
   }
 
   /** The pattern `case A():` has brackets that the grammar wants filled. */
@@ -136,6 +137,7 @@ class Rewriter {
     if (this.#open.length === 0) {
       this.#isStatementStart = true;
       this.#header = undefined;
+      this.#statementStarts.push(this.#at);
     }
     this.#startLine();
   }
@@ -246,10 +248,8 @@ class Rewriter {
     this.#copied = offset + text.length;
   }
 
-  #refuse(offset: number, why: string, isTooDeep = false): void {
-    if (this.#refusal === undefined || isTooDeep && !this.#refusal.isTooDeep) {
-      this.#refusal = { offset, why, isTooDeep };
-    }
+  #refuse(offset: number, why: string): void {
+    this.#refusal ??= { offset, why };
   }
 }
 

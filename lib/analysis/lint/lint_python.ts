@@ -9,7 +9,7 @@ import type { Chunk, ModuleInfo } from "./program.ts";
 import { REMARKS } from "./remarks.ts";
 import { Run } from "./run.ts";
 import { SourceText } from "./source_text.ts";
-import { findSyntaxError, parsePython } from "./syntax.ts";
+import { readPython } from "./tolerant_parser.ts";
 
 /**
  * Checks programs given as sources by their paths; `.ipynb` files are notebooks. Files that import each other are
@@ -34,7 +34,9 @@ export function lintPython(files: ReadonlyMap<string, string>): readonly Finding
 
 function readModule(path: string, text: string, book: FindingBook): ModuleInfo {
   const isNotebook = path.endsWith(".ipynb");
-  const chunks = isNotebook ? readCells(path, text, book) : [readChunk(new SourceText(path, text), book)];
+  const chunks = isNotebook
+    ? readCells(path, text, book)
+    : [readChunk(text, new SourceText(path, text), book)];
   return { path, chunks, isNotebook };
 }
 
@@ -47,21 +49,18 @@ function readCells(path: string, text: string, book: FindingBook): readonly Chun
     book.add(unreadable({ path, line: 1, column: 1 }, `The notebook could not be read: ${messageOf(error)}`));
     return [];
   }
-  return cells.map((cell) => readChunk(new SourceText(path, cell.original, cell), book));
+  return cells.map((cell) => readChunk(cell.source, new SourceText(path, cell.original, cell), book));
 }
 
-function readChunk(source: SourceText, book: FindingBook): Chunk {
-  const root = parsePython(source);
-  const { refusal } = source;
-  const broken = findSyntaxError(root);
-  if (refusal !== undefined || broken !== undefined) {
-    const isRefused = refusal !== undefined && (broken === undefined || refusal.offset <= broken);
-    const place = source.placeAt(isRefused ? refusal.offset : broken ?? 0);
-    const why = isRefused ? `: ${refusal.why}` : "";
+function readChunk(python: string, source: SourceText, book: FindingBook): Chunk {
+  const { root, execOffsets, broken } = readPython(python);
+  if (broken) {
+    const place = source.placeAt(broken.offset);
+    const why = broken.why === undefined ? "" : `: ${broken.why}`;
     book.add(unreadable(place, `The source could not be read from line ${place.line} on${why}`));
   }
-  for (const statement of source.execOffsets) {
-    book.add({ ...REMARKS.code, place: source.placeAt(statement), related: [], correctedOrder: [] });
+  for (const offset of execOffsets) {
+    book.add({ ...REMARKS.code, place: source.placeAt(offset), related: [], correctedOrder: [] });
   }
   return { source, root };
 }

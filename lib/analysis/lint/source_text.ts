@@ -1,16 +1,10 @@
 import type { Place } from "./finding.ts";
-import { legacyEdits, type Refusal } from "./legacy_python.ts";
 import type { Magic, NotebookCell } from "./notebook.ts";
 
-/** One Python source, or one cell of a notebook: its text, a text that the parser accepts, and where things are. */
+/** One Python source, or one cell of a notebook: its text, and where things are in it. */
 export class SourceText {
   readonly path: string;
   readonly cell: number | undefined;
-  /** As the parser shall read it. Every character stands where it stands in the original. */
-  readonly parsed: string;
-  /** Offsets of `exec` statements of Python 2, which `parsed` no longer shows. */
-  readonly execOffsets: readonly number[];
-  readonly refusal: Refusal | undefined;
   readonly #original: string;
   readonly #lineStarts: readonly number[];
   readonly #magics: ReadonlyMap<number, Magic> | undefined;
@@ -21,10 +15,6 @@ export class SourceText {
     this.#magics = cell?.magics;
     this.#original = original;
     this.#lineStarts = lineStartsOf(original);
-    const { text, execOffsets, refusal } = legacyEdits(cell?.source ?? original);
-    this.parsed = text;
-    this.execOffsets = execOffsets;
-    this.refusal = refusal;
   }
 
   /** The place of a character. */
@@ -55,8 +45,8 @@ export class SourceText {
   }
 }
 
-/** Python's line ends: LF, CR LF, and a lone CR. */
-function lineStartsOf(text: string): readonly number[] {
+/** Where lines begin, by Python's line ends: LF, CR LF, and a lone CR. */
+export function lineStartsOf(text: string): readonly number[] {
   const starts = [0];
   for (let at = 0; at < text.length; at++) {
     const character = text[at];

@@ -77,22 +77,24 @@ export class HelperSession {
 
   /** The next line, `undefined` once there is none. */
   async #readLine(): Promise<string | undefined> {
-    const parts: Uint8Array[] = [];
+    const decoder = new TextDecoder();
+    let text = "";
     let length = 0;
     for (;;) {
       const part = await this.#child.read();
       if (part === undefined) return undefined;
-      const end = part.indexOf(LINE_END);
-      parts.push(end < 0 ? part : part.subarray(0, end));
       length += part.length;
       if (length > LONGEST_ANSWER) {
         throw new SyntaxError(
           `Cannot take the answer: it is longer than ${formatBytes(bytes(LONGEST_ANSWER))}`,
         );
       }
-      if (end < 0) continue;
-      if (end < part.length - 1) throw new SyntaxError("Cannot take the answer: it has more than one line");
-      return new TextDecoder().decode(Buffer.concat(parts));
+      const end = part.indexOf(LINE_END);
+      if (end >= 0 && end < part.length - 1) {
+        throw new SyntaxError("Cannot take the answer: it has more than one line");
+      }
+      text += decoder.decode(end < 0 ? part : part.subarray(0, end), { stream: end < 0 });
+      if (end >= 0) return text;
     }
   }
 }

@@ -23,6 +23,9 @@ export interface StuckRecords {
   readonly uid: number;
 }
 
+/** All that is needed to know whether a process still lives. */
+export type ProcessFinder = Pick<ProcessTable, "findProcess">;
+
 const SCHEMA = "gpuctl.stuck-helper/1";
 const NAME = /^stuck-helper-\d+\.json$/;
 
@@ -45,8 +48,6 @@ export function findStuckHelper(records: StuckRecords, processes: ProcessFinder)
   }
   return undefined;
 }
-
-export type ProcessFinder = Pick<ProcessTable, "findProcess">;
 
 /** Whether exactly this process still lives. A zombie without threads has let go of everything. */
 export function isAlive(helper: ProcessIdentity, processes: ProcessFinder): boolean {

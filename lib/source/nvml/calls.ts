@@ -44,7 +44,10 @@ export const SYMBOLS = {
 
 export type NvmlSymbol = keyof typeof SYMBOLS;
 
-/** An opened libnvidia-ml. It is never closed: whoever opened it ends with it, as a shutdown costs 4 ms and frees nothing more. */
+/**
+ * An opened libnvidia-ml. It is never closed: whoever opened it ends with it, as a shutdown costs 4 ms and frees nothing
+ * more.
+ */
 export interface Nvml {
   readonly path: string;
   /** Whether this version of the library exports the symbol: the only test for a feature. */

@@ -1,10 +1,9 @@
 import { existsSync } from "node:fs";
 import { messageOf } from "../../core/errors.ts";
 import { type Absent, absent, known, type Reading, valueOf } from "../../core/reading.ts";
-import { type NativeArg, type NativeFunction, openLibrary } from "../../native/dlopen.ts";
+import { type NativeArg, type NativeFunction, type NativeLibrary, openLibrary } from "../../native/dlopen.ts";
 import { type Nvml, type NvmlSymbol, SYMBOLS } from "./calls.ts";
 import { absentForStatus, attempt, NvmlError, STATUS } from "./status.ts";
-
 import { findModuleVersion, readLibraryVersion } from "./versions.ts";
 
 /**
@@ -41,12 +40,10 @@ export async function openNvml(path?: string): Promise<Reading<Nvml>> {
   if (!paths.ok) return paths;
   let refusal: Absent | undefined;
   for (const path of paths.value) {
-    try {
-      return initialise(await loadLibrary(path));
-    } catch (error) {
-      // Another machine's architecture, a broken link: a later place may have the right one.
-      refusal ??= absent("failed", `cannot open ${path}: ${messageOf(error)}`);
-    }
+    const library = await loadLibrary(path);
+    if (library.ok) return initialise(library.value);
+    // Another machine's architecture, a broken link: a later place may have the right one.
+    refusal ??= library;
   }
   return refusal ?? absent("not-supported", "no path to libnvidia-ml.so.1 was given");
 }
@@ -62,8 +59,16 @@ export function findLibraries(exists: (path: string) => boolean): Reading<readon
     : absent("not-supported", "libnvidia-ml.so.1 is in none of the places where drivers put it");
 }
 
-async function loadLibrary(path: string): Promise<Nvml> {
-  const library = await openLibrary(path, "nvmlInit_v2", { args: SYMBOLS.nvmlInit_v2, returns: "i32" });
+async function loadLibrary(path: string): Promise<Reading<Nvml>> {
+  try {
+    const anchor = { args: SYMBOLS.nvmlInit_v2, returns: "i32" } as const;
+    return known(bindCalls(await openLibrary(path, "nvmlInit_v2", anchor)));
+  } catch (error) {
+    return absent("failed", `cannot open ${path}: ${messageOf(error)}`);
+  }
+}
+
+function bindCalls(library: NativeLibrary): Nvml {
   const found = new Map<NvmlSymbol, NativeFunction | undefined>();
   const find = (symbol: NvmlSymbol) => {
     if (!found.has(symbol)) {
@@ -74,7 +79,7 @@ async function loadLibrary(path: string): Promise<Nvml> {
   const status = (symbol: NvmlSymbol, ...args: NativeArg[]) =>
     find(symbol)?.(...args) ?? STATUS.functionNotFound;
   return {
-    path,
+    path: library.path,
     has: (symbol) => find(symbol) !== undefined,
     status,
     call(symbol, ...args) {

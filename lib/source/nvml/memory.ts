@@ -1,5 +1,5 @@
-import { type Bytes, bytes } from "../../core/units.ts";
 import { absent, known, mapReading, type Reading } from "../../core/reading.ts";
+import { type Bytes, bytes } from "../../core/units.ts";
 import type { Gpu } from "../../model/gpu.ts";
 import type { Nvml } from "./calls.ts";
 import { type Cell, createCell } from "./cells.ts";
@@ -24,7 +24,10 @@ interface Memory {
 /** Statuses by which a library says that it does not know version 2 of the struct. */
 const NO_VERSION_2: readonly number[] = [STATUS.functionNotFound, STATUS.argumentVersionMismatch];
 
-/** Reads the memory of one device by version 2, which tells the driver's reserve apart, or by version 1 where that is all there is. */
+/**
+ * Reads the memory of one device by version 2, which tells the driver's reserve apart, or by version 1 where that is all
+ * there is.
+ */
 export function readMemory(nvml: Nvml, device: bigint): MemoryReadings {
   const memory = attempt(() => readNewestMemory(nvml, device));
   const reserved = mapReading(memory, ({ reserved }) => reserved);

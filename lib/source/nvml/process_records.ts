@@ -32,7 +32,9 @@ const SIZE_NOT_AVAILABLE = 0xffff_ffff_ffff_ffffn;
 /** What the instance ids are where the GPU is not divided. */
 const NO_INSTANCE = 0xffff_ffff;
 
-/** Room for `capacity` records of the largest kind, filled so that what the driver writes can be told from what it leaves. */
+/**
+ * Room for `capacity` records of the largest kind, filled so that what the driver writes can be told from what it leaves.
+ */
 export function createRecordBuffer(capacity: number): Cell {
   const cell = createCell(capacity * PROCESS_DETAIL.size);
   cell.bytes.fill(UNTOUCHED);

@@ -48,23 +48,23 @@ const KERNEL_LIMIT = 950;
 
 /** Reads the three process lists of one GPU and merges them: one context for a process and MIG instance. */
 export function readProcessList(nvml: Nvml, device: bigint, limits: RecordLimits): ProcessList {
-  const lists = KINDS.map((kind) => ({
-    kind,
-    records: attempt(() => readRecords(nvml, device, { kind, limits })),
-  }));
-  const absences = lists.flatMap(({ records }) => records.ok ? [] : [records]);
+  const read = (kind: Kind) => attempt(() => readRecords(nvml, device, { kind, limits }));
+  const lists = { compute: read("compute"), graphics: read("graphics"), mps: read("mps") };
+  const absences = Object.values(lists).filter((list) => !list.ok);
   const lie = absences.find(({ why }) => why === "implausible");
   if (lie !== undefined) return { state: "unknown", reason: lie };
 
   const contexts = mergeRecords(
-    lists.flatMap(({ kind, records }) => (valueOf(records) ?? []).map((record) => ({ kind, record }))),
+    KINDS.flatMap((kind) => (valueOf(lists[kind]) ?? []).map((record) => ({ kind, record }))),
   );
-  const compute = absences.find((absence) => absence === lists[0]?.records);
-  if (compute !== undefined && contexts.length === 0) return { state: "unknown", reason: compute };
+  if (!lists.compute.ok) {
+    const reason = lists.compute;
+    return contexts.length === 0 ? { state: "unknown", reason } : { state: "incomplete", contexts, reason };
+  }
   // Without a graphics or an MPS list there is nothing that it could name. Every library has had the compute list.
-  const reason = compute ?? absences.find(({ why }) => why !== "not-supported");
+  const reason = absences.find(({ why }) => why !== "not-supported");
   if (reason !== undefined) return { state: "incomplete", contexts, reason };
-  if (lists.some(({ records }) => valueOf(records)?.length === KERNEL_LIMIT)) {
+  if (Object.values(lists).some((list) => valueOf(list)?.length === KERNEL_LIMIT)) {
     const cut = absent("not-reported", `the driver lists at most ${KERNEL_LIMIT} processes of a GPU`);
     return { state: "incomplete", contexts, reason: cut };
   }
@@ -111,7 +111,10 @@ interface Sighting {
   readonly record: ProcessRecord;
 }
 
-/** A process with several kinds of work is in several lists, each with all its bytes: the most is right, the sum is not. */
+/**
+ * A process with several kinds of work is in several lists, each with all its bytes: the most of them is right, their sum
+ * is not.
+ */
 function mergeRecords(sightings: readonly Sighting[]): Context[] {
   const groups = new Map<string, { readonly kinds: Set<Kind>; record: ProcessRecord }>();
   for (const { kind, record } of sightings) {

@@ -7,7 +7,9 @@ import { readSwitch } from "./switches.ts";
 /** The two modes whose reading takes longer than that of all the rest of a GPU: 0.5 ms against 0.04. */
 export type SlowModes = Pick<Gpu, "displayActive" | "migMode">;
 
-/** How long a mode is taken as read. Sampling ten times a second must not spend its time on what an administrator changes. */
+/**
+ * How long a mode is taken as read. Sampling ten times a second must not spend its time on what an administrator changes.
+ */
 const FRESH_FOR = 1000;
 
 /**

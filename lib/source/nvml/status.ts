@@ -112,7 +112,9 @@ export function believe<T>(make: () => T): T {
   }
 }
 
-/** Takes what `read` gives as known, and an NVML status or an answer that cannot be true as the reason for its absence. */
+/**
+ * Takes what `read` gives as known, and an NVML status or an answer that cannot be true as the reason for its absence.
+ */
 export function attempt<T>(read: () => T): Reading<T> {
   try {
     return known(read());

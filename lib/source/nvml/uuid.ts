@@ -12,6 +12,7 @@ import { ImplausibleAnswer } from "./status.ts";
  */
 export function readUuid(nvml: Nvml, device: bigint): GpuUuid {
   const text = readText(nvml, "nvmlDeviceGetUUID", TEXT.uuid, device);
+  // Drivers before 470 name a MIG device `MIG-GPU-UUID/GI/CI`.
   if (!/^(GPU|MIG)-[\w/-]{1,88}$/.test(text)) {
     throw new ImplausibleAnswer(`the driver gives ${JSON.stringify(text)} as a UUID`);
   }

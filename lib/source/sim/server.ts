@@ -43,6 +43,7 @@ export interface SimServer {
   readonly faults: Faults;
 }
 
+const DEVICE_ORDERS = ["FASTEST_FIRST", "PCI_BUS_ID"];
 const MEBIBYTE = 1024 ** 2;
 const COUNT = madeBy(v.number(), bytes);
 const SCHEMA = v.strictObject({
@@ -162,8 +163,9 @@ function readJson(path: string, directory: string): unknown {
   }
 }
 
-/** The GPUs as CUDA numbers them, before CUDA_VISIBLE_DEVICES. */
+/** The GPUs as CUDA numbers them, before CUDA_VISIBLE_DEVICES. With a CUDA_DEVICE_ORDER that it does not know it finds none. */
 export function cudaCandidates({ gpus, faults }: SimServer, deviceOrder: string | undefined): Candidate[] {
+  if (deviceOrder !== undefined && !DEVICE_ORDERS.includes(deviceOrder)) return [];
   const order = deviceOrder === "PCI_BUS_ID" ? undefined : faults.cudaOrder;
   const ordered = order?.flatMap((index) => gpus.find((gpu) => gpu.index === index) ?? []) ?? gpus;
   return ordered.filter((gpu) => !gpu.faults.isLost).map((gpu) => ({

@@ -1,4 +1,7 @@
-/** What CUDA makes of CUDA_VISIBLE_DEVICES, as measured with driver 580.159.04. */
+/**
+ * What CUDA makes of CUDA_VISIBLE_DEVICES, as measured with driver 580.159.04. A simulated job decides for itself, so
+ * that what gpuctl concludes from the variable is held against something other than its own rules.
+ */
 import type { MigPlace } from "./allocation.ts";
 
 /** A GPU as CUDA could use it, in CUDA's own order. */
@@ -15,13 +18,14 @@ export interface VisibleDevice {
   readonly mig?: MigPlace;
 }
 
-const UUID_FORM = /^(?:GPU|MIG)-/;
+/** CUDA ignores a value that is longer. */
+const LONGEST_VALUE = 2624;
 
 /**
  * Finds what a job may use, in the order in which it numbers it.
  *
  * A list ends at its first invalid entry. Its first entry decides whether it is of numbers or of UUIDs. A device named
- * twice makes the whole list void.
+ * twice makes the whole list void, and one process gets one MIG device.
  *
  * @param value the variable's value; everything is visible without one
  */
@@ -29,36 +33,49 @@ export function findVisibleDevices(
   value: string | undefined,
   candidates: readonly Candidate[],
 ): VisibleDevice[] {
-  if (value === undefined) return candidates.map(wholeDevice);
-  const isOfUuids = UUID_FORM.test(value.trimStart());
+  if (value === undefined || value.length > LONGEST_VALUE) return wholeDevices(candidates);
+  const find = /^(?:GPU|MIG)-/.test(value) ? findByUuid : findByNumber;
   const devices: VisibleDevice[] = [];
   for (const entry of value.split(",")) {
-    const device = isOfUuids ? findByUuid(entry.trimStart(), candidates) : findByNumber(entry, candidates);
+    const device = find(entry, candidates);
     if (device === undefined) break;
     if (devices.some((seen) => isSame(seen, device))) return [];
+    if (devices.some(({ mig }) => mig)) break;
     devices.push(device);
-    // A blank behind a number ends the list: `0 1` is GPU 0.
-    if (/^\s*\d+\s/.test(entry)) break;
   }
-  // A process can use one MIG device only.
-  return devices[0]?.mig ? devices.slice(0, 1) : devices;
+  return devices;
 }
 
-/** Numbers are read as strtoul(3) does: leading blanks and zeros are taken, what follows the digits is cut. */
+/** As strtoul(3) reads: leading blanks and zeros are taken, what follows the digits is cut. */
 function findByNumber(entry: string, candidates: readonly Candidate[]): VisibleDevice | undefined {
-  const digits = /^\s*(\d+)/.exec(entry)?.[1];
-  const candidate = digits === undefined ? undefined : candidates[Number(digits)];
+  const number = /^\s*([+-]?\d+)/.exec(entry)?.[1];
+  const candidate = number === undefined ? undefined : candidates[Number(number)];
   return candidate && wholeDevice(candidate);
 }
 
-/** The beginning of a UUID will do if it is that of one device only. */
+/** The beginning of a UUID will do if it is that of one device only. Case and dashes do not count. */
 function findByUuid(entry: string, candidates: readonly Candidate[]): VisibleDevice | undefined {
-  if (!UUID_FORM.test(entry)) return undefined;
-  const named = candidates.flatMap((candidate) => [
-    { uuid: candidate.uuid, device: wholeDevice(candidate) },
-    ...candidate.migDevices.map((mig) => ({ uuid: mig.uuid, device: migDevice(candidate, mig) })),
-  ]).filter(({ uuid }) => uuid.startsWith(entry));
-  return named.length === 1 ? named[0]?.device : undefined;
+  const digits = digitsOf(entry);
+  if (!/^(?:GPU|MIG)-/.test(entry) || !/^(?:[\da-f]{32}|[\da-f]{1,31}$)/.test(digits)) return undefined;
+  const beginsSo = ({ uuid }: { readonly uuid: string }) => digitsOf(uuid).startsWith(digits.slice(0, 32));
+  const migDevices = candidates.flatMap((candidate) =>
+    candidate.migDevices.filter(beginsSo).map((mig) => migDevice(candidate, mig))
+  );
+  // Where no MIG device has that UUID, `MIG-` with the digits of a GPU names the GPU.
+  const named = entry.startsWith("MIG-") && migDevices.length > 0
+    ? migDevices
+    : candidates.filter(beginsSo).map(wholeDevice);
+  return named.length === 1 ? named[0] : undefined;
+}
+
+function digitsOf(uuid: string): string {
+  return uuid.slice("GPU-".length).replaceAll("-", "").toLowerCase();
+}
+
+function wholeDevices(candidates: readonly Candidate[]): VisibleDevice[] {
+  const devices = candidates.map(wholeDevice);
+  const firstMig = devices.find(({ mig }) => mig);
+  return devices.filter((device) => !device.mig || device === firstMig);
 }
 
 /** With MIG on, a GPU is its first MIG device. */

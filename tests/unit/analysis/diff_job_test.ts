@@ -258,15 +258,18 @@ test("diffJob() never claims a release from a process list that cannot be read",
   assert.equal(diff.verdict, "unknown");
 });
 
+/** A look from inside a container: the driver leaves out whom it cannot see. */
+const inContainer = (processes: ProcessSpec[], usedMib: number): MachineSpec => ({
+  processes,
+  gpus: [{ usedMib }],
+  reader: { isInitial: false },
+});
+
 test("diffJob() trusts a total that is back where only other people's rows are hidden", () => {
-  const hidden = (processes: ProcessSpec[], usedMib: number): MachineSpec => ({
-    processes,
-    gpus: [{ list: "incomplete", usedMib }],
-  });
   const diff = tell({
-    before: hidden([], 800),
-    run: [[100, hidden([worker], 4896)]],
-    after: hidden([], 800),
+    before: inContainer([], 800),
+    run: [[100, inContainer([worker], 4896)]],
+    after: inContainer([], 800),
     job: [900],
   });
 
@@ -275,14 +278,43 @@ test("diffJob() trusts a total that is back where only other people's rows are h
   assert.equal(gpuOf(diff).others.ok, false);
 });
 
-test("diffJob() cannot tell whose it is when more is used and rows are hidden", () => {
-  const hidden = (usedMib: number): MachineSpec => ({
-    processes: [],
+test("diffJob() never holds against a job what somebody outside its container may have taken", () => {
+  const diff = tell({
+    before: inContainer([], 800),
+    run: [[100, inContainer([worker], 4896)]],
+    after: inContainer([], 2000),
+    job: [900],
+  });
+
+  assert.deepEqual(gpuOf(diff).verdict, {
+    kind: "unknown",
+    reason: absent("hidden", "processes outside this PID namespace are not listed"),
+  });
+});
+
+test("diffJob() knows the job's own context that is left, in a container too", () => {
+  const diff = tell({
+    before: inContainer([], 800),
+    run: [[100, inContainer([worker], 4896)]],
+    after: inContainer([worker], 4896),
+    job: [900],
+    alive: [900],
+  });
+
+  assert.deepEqual(gpuOf(diff).verdict, { kind: "held", by: [900] });
+});
+
+test("diffJob() trusts no total where the job's own rows may be missing", () => {
+  const cut = (processes: ProcessSpec[], usedMib: number): MachineSpec => ({
+    processes,
     gpus: [{ list: "incomplete", usedMib }],
   });
-  const diff = tell({ before: hidden(800), run: [[100, hidden(900)]], after: hidden(2000) });
+  const diff = tell({ before: cut([], 0), run: [[100, cut([worker], 4096)]], after: cut([], 0), job: [900] });
 
-  assert.equal(gpuOf(diff).verdict.kind, "unknown");
+  assert.deepEqual(gpuOf(diff).verdict, {
+    kind: "unknown",
+    reason: absent("no-permission", "1 row hidden"),
+  });
 });
 
 test("diffJob() says unknown when the driver's reserve is counted in one look only", () => {

@@ -10,13 +10,13 @@ test("findProcMount() reads the option in every kernel's words", () => {
     hidepid: "invisible",
     group: 27,
   });
-  assert.deepEqual(findProcMount(`${LINE}\n`, "/proc"), { hidepid: undefined, group: undefined });
+  assert.deepEqual(findProcMount(`${LINE}\n`, "/proc"), { hidepid: undefined, group: 0 });
 });
 
 test("findProcMount() takes the mount on top, of proc, at that very place", () => {
   const text = `${LINE},hidepid=2\n${LINE.replace("/proc ", "/proc/fs ")}\n${
     LINE.replace("proc proc", "tmpfs tmpfs")
   },hidepid=4\n${LINE},hidepid=1\n`;
-  assert.deepEqual(findProcMount(text, "/proc"), { hidepid: "1", group: undefined });
+  assert.deepEqual(findProcMount(text, "/proc"), { hidepid: "1", group: 0 });
   assert.equal(findProcMount(text, "/other"), undefined);
 });

@@ -133,3 +133,29 @@ test("openHelper() starts the helper at once and has asked before sample() retur
   void helper.sample(within(1));
   assert.deepEqual(machine.written, ['{"protocol":"gpuctl.helper/1","id":1,"withUtilization":false}\n']);
 });
+
+test("openHelper() asks a second question only once the first is answered", async () => {
+  const asked: string[] = [];
+  const answers: ((part: Uint8Array) => void)[] = [];
+  const answer = (id: number) =>
+    answers.shift()?.(
+      new TextEncoder().encode(
+        `{"protocol":"gpuctl.helper/1","id":${id},"report":{"ok":false,"why":"lost"}}\n`,
+      ),
+    );
+  const helper = openHelper(helperOptions(), () => ({
+    pid: 4000,
+    ended: Promise.resolve({ kind: "signal", signal: "SIGKILL" }),
+    write: (text) => void asked.push(text),
+    read: () => new Promise((settle) => answers.push(settle)),
+    kill: () => {},
+    release: () => {},
+  }));
+  const samples = [helper.sample(within(10_000)), helper.sample(within(10_000))];
+  assert.equal(asked.length, 1);
+  answer(1);
+  assert.deepEqual(await samples[0], absent("lost"));
+  assert.equal(asked.length, 2);
+  answer(2);
+  assert.deepEqual(await samples[1], absent("lost"));
+});

@@ -18,7 +18,6 @@ test("findVisibleDevices() finds what CUDA found of two GPUs", () => {
     ["1x", [1]],
     ["1,0", [1, 0]],
     ["0 1", [0]],
-    ["0 ,1", [0]],
     [SECOND, [1]],
     ["GPU-51300001", [1]],
     [`${FIRST},1`, [0]],
@@ -29,6 +28,10 @@ test("findVisibleDevices() finds what CUDA found of two GPUs", () => {
     ["", []],
     ["NoDevFiles", []],
     ["1,1", []],
+    [" GPU-51300001", []],
+    ["GPU-51300001-", [1]],
+    ["gpu-51300001", []],
+    ["-0", [0]],
   ];
   for (const [value, indexes] of measured) {
     assert.deepEqual(findVisibleDevices(value, TWO).map(({ index }) => index), indexes, String(value));
