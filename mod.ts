@@ -32,6 +32,9 @@ if (import.meta.main) {
     const { runHelper } = await import("./lib/world/helper.ts");
     exit(await runHelper(argv.slice(1)));
   }
+  // The driver needs the most time, so it is asked before the rest of this program is even loaded.
+  const { startEarly } = await import("./lib/world/early_helper.ts");
+  using early = startEarly(argv);
   const { openWorld } = await import("./lib/world/real.ts");
-  exit(await main(argv, await openWorld()));
+  exit(await main(argv, await openWorld(early)));
 }

@@ -1,17 +1,21 @@
 /** Who keeps the memory of a dead process: the driver's list will never say. */
 import type { Pid } from "../core/ids.ts";
+import type { DeviceUse } from "../model/observation.ts";
 import type { LikelyHolder } from "../model/snapshot.ts";
-import type { DeadContext, Facts } from "./facts.ts";
-import { ancestorsOf, isAdopter, parentOf } from "./lineage.ts";
+import { type DeadContext, type Facts, isHeir } from "./facts.ts";
+import { ancestorsOf, isAdopter, isReaper, parentOf } from "./lineage.ts";
 
-/** Pids of processes that live and have a context of their own. Who shares descriptors with one belongs to it. */
+/**
+ * Pids of processes that live and have started the driver themselves. Who shares descriptors with one belongs to it, and
+ * so does who descends from one.
+ */
 export type LiveOwners = ReadonlySet<Pid>;
 
 /**
  * Says why a process may be what keeps a dead process's memory, strongest reason first; none when it cannot be.
  *
- * It must have the GPU mapped, which a mere monitor never has, and must not share its descriptors with a live owner of a
- * context: it would be a part of that job.
+ * It must have the GPU mapped, which a mere monitor never has, and must not share its descriptors with a live owner: it
+ * would be a part of that job.
  */
 export function reasonsToHold(facts: Facts, dead: DeadContext, owners: LiveOwners): string[] {
   if (!facts.deadContexts.includes(dead) || facts.driverUse !== "client") return [];
@@ -38,7 +42,17 @@ export function reasonsToHold(facts: Facts, dead: DeadContext, owners: LiveOwner
   return reasons;
 }
 
-/** The live process with a context of its own that shares a driver's descriptor with this one, or is its ancestor. */
+/**
+ * The dead contexts whose memory a process is proven to keep: it inherited a context, lost the process that forked it,
+ * and cannot be a part of a job that lives.
+ */
+export function findKept(facts: Facts, owners: LiveOwners): readonly DeadContext[] {
+  if (facts.contexts.length > 0 || !facts.hasInheritedDescriptors) return [];
+  if (!hasLostForker(facts) || mayShareWithOwner(facts, owners)) return [];
+  return facts.deadContexts.filter((dead) => reasonsToHold(facts, dead, owners).length > 0);
+}
+
+/** The live process that started the driver and shares its descriptor with this one, or is its ancestor. */
 export function livingOwnerOf(facts: Facts, owners: LiveOwners): Pid | undefined {
   const shared = facts.scan.sharedWith.get(facts.process.pid);
   const sharer = shared?.ok ? shared.value.find((pid) => owners.has(pid)) : undefined;
@@ -61,4 +75,33 @@ export function describeDead(dead: readonly DeadContext[]): string {
   const pids = [...new Set(dead.map(({ context }) => context.pid))].join(", ");
   const gpus = [...new Set(dead.map(({ gpu }) => gpu.index))].join(", ");
   return `PID ${pids} ${pids.includes(",") ? "are" : "is"} dead and still listed with memory on GPU ${gpus}`;
+}
+
+/** Whoever forked an heir had the mappings too. It is gone if the first of a line of heirs has been adopted. */
+function hasLostForker({ process, scan, deadContexts }: Facts): boolean {
+  const line = [process, ...ancestorsOf(process, scan)];
+  const parent = line.find((each) => !isHeir(each.pid, scan));
+  if (parent === undefined) return false;
+  if (parent.pid === scan.reader.pid || isReaper(parent, scan)) return true;
+  // A shell or a slurmstepd takes orphans in only where it was told to, and starts jobs of its own.
+  return isAdopter(parent) &&
+    deadContexts.some(({ context: { pid } }) => pid === process.processGroup || pid === process.session);
+}
+
+/** Says whether it was not ruled out that a live owner shares the process's descriptors. */
+function mayShareWithOwner({ process, scan }: Facts, owners: LiveOwners): boolean {
+  if (scan.coverage.cutShort) return true;
+  if (scan.sharedWith.get(process.pid)?.ok) return false;
+  const mapped = mappedMinors(scan.uses.get(process.pid));
+  return [...owners].some((owner) => {
+    const theirs = scan.uses.get(owner);
+    return theirs === undefined || mappedMinors(theirs).some((minor) => mapped.includes(minor));
+  });
+}
+
+/** GPUs that a process has mapped, or may have. */
+function mappedMinors(uses: readonly DeviceUse[] = []): number[] {
+  return uses.flatMap(({ node, mappings }) =>
+    node.kind === "gpu" && !(mappings.ok && mappings.value === 0) ? [node.minor] : []
+  );
 }

@@ -12,19 +12,21 @@ export type Starter =
   | { readonly state: "gone"; readonly adoptedBy: Process }
   | { readonly state: "unknown"; readonly why: string };
 
-/** Programs whose work is to be PID 1, of a machine or of a container. */
-const INITS = new Set([
-  ...["systemd", "init", "openrc-init", "runit", "s6-svscan", "dinit"],
-  ...["tini", "tini-static", "dumb-init", "docker-init", "catatonit", "pause", "s6-overlay-suexec"],
-]);
+/** Programs that take in the orphans of a whole machine or of a user's sessions, and start nobody's job by themselves. */
+const MACHINE_INITS = new Set(["systemd", "init", "openrc-init", "runit", "s6-svscan", "dinit"]);
+/** Programs whose work is to be PID 1 of a container. They start its payload as well. */
+const CONTAINER_INITS = new Set(
+  ["tini", "tini-static", "dumb-init", "docker-init", "catatonit", "pause", "s6-overlay-suexec"],
+);
 /**
- * Other programs that take in people's orphans or wait for commands: shells, session holders, container monitors. None
- * of them starts a worker of a Python program by itself.
+ * Other programs that take in people's orphans or wait for commands: shells, session holders, watchers over containers and
+ * Slurm's jobs. None of them starts a worker of a Python program by itself.
  */
 const ADOPTERS = new Set([
   ...["bash", "sh", "dash", "zsh", "fish", "ksh", "tcsh", "busybox"],
   ...["tmux", "tmux: server", "screen", "sshd", "sshd-session", "login", "mosh-server"],
   ...["containerd-shim", "containerd-shim-runc-v2", "conmon", "crun", "runc", "systemd-nspawn", "lxc-start"],
+  ...["slurmstepd"],
 ]);
 const MULTIPLEXERS = new Set(["tmux", "tmux: server", "screen", "zellij", "dtach", "abduco"]);
 
@@ -34,9 +36,9 @@ export function programOf(process: Process): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** Says whether a process runs a Python interpreter, by its executable: `python3`, `python3.12`, `pypy3`. */
+/** Says whether a process runs a Python interpreter, by its executable: `python3`, `python3.13t`, `pypy3`. */
 export function isPython(process: Process): boolean {
-  return /^(?:python|pypy)[\d.]*$/.test(programOf(process));
+  return /^(?:python|pypy)[\d.]*[a-z]{0,2}$/.test(programOf(process));
 }
 
 /** Its parent, if it is known. */
@@ -67,6 +69,7 @@ export function findStarter(worker: Process, family: Family): Starter {
   // While it runs a job this program takes the job's orphans in itself.
   if (parent.pid === family.reader.pid) return { state: "gone", adoptedBy: parent };
   if (isAlike(parent, worker)) return { state: "alive", process: parent };
+  if (livesDeeper(worker, parent)) return judgeOutsider(parent, family);
   if (parent.pid === 1 || isAdopter(parent)) return { state: "gone", adoptedBy: parent };
   return {
     state: "unknown",
@@ -84,9 +87,37 @@ export function isAdopter(process: Process): boolean {
   return isInit(process) || ADOPTERS.has(programOf(process));
 }
 
-/** Says whether a process runs a program whose work is to be PID 1. */
+/** Says whether a process runs a program whose work is to be PID 1, of a machine or of a container. */
 export function isInit(process: Process): boolean {
-  return INITS.has(programOf(process));
+  return MACHINE_INITS.has(programOf(process)) || CONTAINER_INITS.has(programOf(process));
+}
+
+/** Says whether a process only ever becomes the parent of a job by adopting it: PID 1 of the machine, a user's systemd. */
+export function isMachineReaper(process: Process, { reader }: Family): boolean {
+  const isFirst = reader.isInitialPidNamespace.ok && reader.isInitialPidNamespace.value;
+  return (process.pid === 1 && isFirst) || MACHINE_INITS.has(programOf(process));
+}
+
+/** Says whether orphans end up with a process: it is PID 1 of some namespace, or runs a program made to be that. */
+export function isReaper(process: Process, family: Family): boolean {
+  return process.pid === 1 || isMachineReaper(process, family) || isInit(process) ||
+    isFirstOfNamespace(process);
+}
+
+/** Says whether a process is PID 1 of a PID namespace below the reader's: ending it ends everything in there. */
+export function isFirstOfNamespace({ namespacePids }: Process): boolean {
+  return namespacePids.ok && namespacePids.value.length > 1 && namespacePids.value.at(-1) === 1;
+}
+
+/** Orphans stay in their PID namespace (pid_namespaces(7)): a parent outside it has brought the process in. */
+function judgeOutsider(parent: Process, family: Family): Starter {
+  if (!isMachineReaper(parent, family)) return { state: "alive", process: parent };
+  return { state: "unknown", why: "it was brought into its PID namespace from outside" };
+}
+
+function livesDeeper(worker: Process, parent: Process): boolean {
+  return worker.namespacePids.ok && parent.namespacePids.ok &&
+    worker.namespacePids.value.length > parent.namespacePids.value.length;
 }
 
 function isAlike(parent: Process, worker: Process): boolean {

@@ -25,6 +25,8 @@ export interface Hardware {
   readonly firstPidNamespace?: string | undefined;
   /** The process in which the driver is called now. It opens GPUs and is no finding. */
   readonly helperPid: () => number | undefined;
+  /** Ends the sampler without waiting for the driver to let go. Not before a reset. */
+  readonly leave: () => void;
 }
 
 export interface ObserverWorld {

@@ -19,6 +19,7 @@ import { readGpuIdentities } from "../source/identity_report.ts";
 import { openAuditFile } from "./audit_log.ts";
 import { realClock } from "./clock.ts";
 import { realFiles } from "./files.ts";
+import type { EarlyHelper } from "./early_helper.ts";
 import { createLocks } from "./locks.ts";
 import { type Hardware, observeMachine } from "./observe.ts";
 import { realOutputFiles } from "./output_files.ts";
@@ -29,10 +30,10 @@ import { selfCommand } from "./self.ts";
 import { openTerminal } from "./terminal.ts";
 
 /** Opens the real world. What costs time is loaded when it is first asked for. */
-export async function openWorld(): Promise<World> {
+export async function openWorld(early: EarlyHelper): Promise<World> {
   const libc = await openLibc();
   const user = readUser();
-  const base = { libc, user, processes: openProcessTable(libc), self: selfCommand() };
+  const base = { libc, user, processes: openProcessTable(libc), self: selfCommand(), early };
   const { processes, self } = base;
   const terminal = openTerminal(variable, libc);
   return {
@@ -76,6 +77,7 @@ interface Base {
   readonly user: User;
   readonly processes: ProcessTable;
   readonly self: readonly string[];
+  readonly early: EarlyHelper;
 }
 
 async function look(source: SourceChoice, options: LookOptions, base: Base): Promise<Snapshot> {
@@ -88,8 +90,12 @@ async function look(source: SourceChoice, options: LookOptions, base: Base): Pro
 
 async function observe(source: LiveSource, options: LookOptions, base: Base): Promise<Observation> {
   const hardware = await openHardware(source, base);
-  await using _sampler = hardware.sampler;
-  return await observeMachine(source, hardware, options, { libc: base.libc, clock: realClock });
+  try {
+    return await observeMachine(source, hardware, options, { libc: base.libc, clock: realClock });
+  } finally {
+    // The driver takes some milliseconds to let go of its files; nobody has to wait for that here.
+    hardware.leave();
+  }
 }
 
 async function openHardware(source: LiveSource, base: Base): Promise<Hardware> {
@@ -106,27 +112,29 @@ async function openHardware(source: LiveSource, base: Base): Promise<Hardware> {
       recogniser,
       firstPidNamespace: readSimServer(directory).pidNamespace,
       readIdentities: () => readSimIdentities(directory),
-      sampler: helper,
-      helperPid: () => helper.pid,
+      ...helperParts(helper),
     };
   }
   if (source.kind === "nvidia-smi") {
     const sampler = await openSmi(base);
-    return { ...realNodes(), sampler, helperPid: () => undefined };
+    return { ...realNodes(), sampler, helperPid: () => undefined, leave: () => {} };
   }
-  // The helper is started before anything else is read: it needs the most time.
-  const helper = openDriver({
-    source: "nvml",
-    ...source.library !== undefined && { library: source.library },
-  }, base);
-  return { ...realNodes(), sampler: helper, helperPid: () => helper.pid };
+  const request = { source: "nvml", ...source.library !== undefined && { library: source.library } } as const;
+  return { ...helperParts(openDriver(request, base)), ...realNodes() };
+}
+
+function helperParts(helper: Helper): Pick<Hardware, "sampler" | "helperPid" | "leave"> {
+  return { sampler: helper, helperPid: () => helper.pid, leave: () => helper.leave() };
 }
 
 function realNodes(): Pick<Hardware, "recogniser" | "readIdentities"> {
   return { recogniser: readDeviceRecogniser(), readIdentities: readGpuIdentities };
 }
 
-function openDriver(request: HelperRequest, { self, processes, user }: Base): Helper {
+/** The helper that was started ahead of the question, if it asks the same driver; another one otherwise. */
+function openDriver(request: HelperRequest, { self, processes, user, early }: Base): Helper {
+  const ready = early.take(request);
+  if (ready) return ready;
   const records = stuckRecordsOf(user.uid, user.runtimeDirectory);
   return openHelper({ command: self, request, parentPid: process.pid, clock: realClock, processes, records });
 }

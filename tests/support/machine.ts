@@ -179,16 +179,19 @@ function listOf(state: "known" | "incomplete" | Why, contexts: readonly Context[
 }
 
 function scanOf(spec: MachineSpec, processes: readonly ProcessSpec[]): ProcessScan {
-  const built = new Map<Pid, Process>(processes.map((process) => [pid(process.pid), processOf(process)]));
   const unseen = processes.filter((process) => hidesOf(process).has("descriptors")).length;
   const { isRoot = true, isInitial = true, unreadable = unseen, cutShort } = spec.reader ?? {};
+  const namespace = isInitial ? "pid:[4026531836]" : "pid:[4026532000]";
+  const built = new Map<Pid, Process>(
+    processes.map((process) => [pid(process.pid), processOf(process, namespace)]),
+  );
   return {
     reader: {
       pid: pid(99_999),
       uid: uid(isRoot ? 0 : 1000),
       isRoot,
       isInitialPidNamespace: known(isInitial),
-      pidNamespace: known(isInitial ? "pid:[4026531836]" : "pid:[4026532000]"),
+      pidNamespace: known(namespace),
       ownPids: [pid(99_999)],
       ancestorPids: (spec.ancestors ?? []).map(pid),
     },
@@ -239,7 +242,8 @@ function hidesOf({ hides = [] }: ProcessSpec): ReadonlySet<Hidden> {
   return new Set(hides);
 }
 
-function processOf(spec: ProcessSpec): Process {
+/** @param namespace of the reader, in which a process without `namespacePids` lives too. */
+function processOf(spec: ProcessSpec, namespace: string): Process {
   const program = spec.program ?? "/usr/bin/python3.12";
   const name = program.slice(program.lastIndexOf("/") + 1);
   const threadStates = spec.threadStates ?? [spec.state ?? "S"];
@@ -273,10 +277,7 @@ function processOf(spec: ProcessSpec): Process {
       ? absent(environment)
       : known(new Map(Object.entries(environment))),
     namespacePids: seen("namespace", spec.namespacePids ?? [spec.pid]),
-    pidNamespace: seen(
-      "namespace",
-      (spec.namespacePids?.length ?? 1) > 1 ? "pid:[4026533000]" : "pid:[4026531836]",
-    ),
+    pidNamespace: seen("namespace", namespaceOf(spec.namespacePids) ?? namespace),
     ignoresHangup: seen("hangup", spec.ignoresHangup ?? false),
     stdio: known({
       input: "/dev/null",
@@ -287,6 +288,11 @@ function processOf(spec: ProcessSpec): Process {
     threadStates: seen("threads", threadStates),
     waitsIn: spec.waitsIn === undefined ? absent("not-asked") : known(spec.waitsIn),
   };
+}
+
+/** Every PID 1 inside makes a namespace; all processes of these machines that are as deep share one. */
+function namespaceOf(pids: readonly number[] = []): string | undefined {
+  return pids.length > 1 ? `pid:[402653${3000 + pids.length}]` : undefined;
 }
 
 /** The same machine judged, as planning takes it. */

@@ -27,10 +27,16 @@ const OPERATOR_WORDS = new Set(["if", "else", "in", "is", "and", "or", "for", "n
 export interface Rewritten {
   readonly text: string;
   readonly execOffsets: readonly number[];
-  /** Offsets at which statements may begin: line starts outside brackets, strings and continued lines. */
-  readonly statementStarts: readonly number[];
+  readonly lines: readonly LogicalLine[];
   /** Why Python itself would refuse the text, if that shows before parsing. */
   readonly refusal: { readonly offset: number; readonly why: string } | undefined;
+}
+
+/** A line as Python counts them: brackets, long strings and backslashes make several lines one. */
+export interface LogicalLine {
+  readonly start: number;
+  /** Whether the code before it ends with a colon, so that it begins a block. */
+  readonly isAfterColon: boolean;
 }
 
 /** Rewrites a source for the parser. Total, in linear time, and of the same length. */
@@ -42,7 +48,7 @@ class Rewriter {
   readonly #source: string;
   readonly #pieces: string[] = [];
   readonly #execOffsets: number[] = [];
-  readonly #statementStarts: number[] = [0];
+  readonly #lines: LogicalLine[] = [{ start: 0, isAfterColon: false }];
   #refusal: Rewritten["refusal"];
   /** Everything before it stands in `#pieces`. */
   #copied = 0;
@@ -53,6 +59,8 @@ class Rewriter {
   /** What kind of header the characters belong to, where the grammar lacks something in it. */
   #header: "with" | "for" | "case" | undefined;
   #isInBackquotes = false;
+  /** Whether the last thing that is neither blank nor comment is a colon outside brackets. */
+  #isAfterColon = false;
 
   constructor(source: string) {
     this.#source = source;
@@ -69,7 +77,7 @@ class Rewriter {
     return {
       text: this.#pieces.join(""),
       execOffsets: this.#execOffsets,
-      statementStarts: this.#statementStarts,
+      lines: this.#lines,
       refusal: this.#refusal,
     };
   }
@@ -78,6 +86,7 @@ class Rewriter {
     const character = this.#source[this.#at] ?? "";
     if (isLineEnd(character)) return this.#endLine();
     if (character === "#") return this.#skipWhile((next) => !isLineEnd(next));
+    if (!isBlank(character)) this.#isAfterColon = character === ":" && this.#open.length === 0;
     if (character === '"' || character === "'") return this.#skipString();
     if (isDigit(character)) return this.#number();
     if (isWordCharacter(character)) return this.#word();
@@ -113,10 +122,8 @@ class Rewriter {
       case "\0":
         this.#refuse(this.#at - 1, "it has a null byte");
         return;
-      case " ":
-      case "\t":
-        return;
     }
+    if (isBlank(character)) return;
     this.#isStatementStart = false;
   }
 
@@ -137,7 +144,7 @@ class Rewriter {
     if (this.#open.length === 0) {
       this.#isStatementStart = true;
       this.#header = undefined;
-      this.#statementStarts.push(this.#at);
+      this.#lines.push({ start: this.#at, isAfterColon: this.#isAfterColon });
     }
     this.#startLine();
   }
@@ -255,6 +262,10 @@ class Rewriter {
 
 function isLineEnd(character: string): boolean {
   return character === "\n" || character === "\r";
+}
+
+function isBlank(character: string): boolean {
+  return character === " " || character === "\t" || character === "\f";
 }
 
 function isDigit(character: string): boolean {

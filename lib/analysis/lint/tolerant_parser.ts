@@ -4,6 +4,7 @@
  * square of their length.
  */
 import { parser } from "@lezer/python";
+import { findBadIndentation } from "./indentation.ts";
 import { legacyEdits } from "./legacy_python.ts";
 import { lineStartsOf } from "./source_text.ts";
 import { withoutStatement } from "./statement_removal.ts";
@@ -51,11 +52,13 @@ type Attempt =
   | Broken & { readonly starts: readonly number[] };
 
 function tryToRead(text: string): Attempt {
-  const { text: readable, refusal, execOffsets, statementStarts } = legacyEdits(text);
+  const { text: readable, refusal, execOffsets, lines } = legacyEdits(text);
   // What is open to the end makes one statement of the whole rest, so only its first line is taken out.
   if (refusal) return { ...refusal, starts: lineStartsOf(text) };
-  const result = parseStrictly(readable);
-  return "why" in result ? { ...result, starts: statementStarts } : { root: result, execOffsets };
+  const result = findBadIndentation(text, lines) ?? parseStrictly(readable);
+  return "why" in result
+    ? { ...result, starts: lines.map(({ start }) => start) }
+    : { root: result, execOffsets };
 }
 
 function tryToReadNothing(): Omit<ReadSource, "broken"> {
