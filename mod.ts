@@ -1,28 +1,34 @@
 /** The way in: finds the command, runs it, and turns its ending or its error into an exit status. */
-import { EXIT, GpuctlError } from "./lib/core/errors.ts";
+import { ClosedPipe, EXIT, GpuctlError } from "./lib/core/errors.ts";
 import { VERSION } from "./lib/core/version.ts";
 import type { World } from "./lib/world/ports.ts";
 
 /** Runs one command line in a world and gives its exit status. Never throws. */
 export async function main(argv: readonly string[], world: World): Promise<number> {
   try {
-    if (argv.length === 1 && argv[0] === "--version") {
-      world.terminal.out(`gpuctl ${VERSION}\n`);
-      return EXIT.ok;
-    }
     const { runProgram } = await import("./commands/program.ts");
     const ending = await runProgram(argv, world);
     return typeof ending === "string" ? EXIT[ending] : ending.status;
   } catch (error) {
-    if (!(error instanceof GpuctlError)) {
-      world.terminal.err(`gpuctl: bug: ${error instanceof Error ? error.stack : String(error)}\n`);
-      return EXIT.bug;
-    }
-    world.terminal.err(
-      `gpuctl: ${error.message}\n${error.hint === undefined ? "" : `  hint: ${error.hint}\n`}`,
-    );
-    return error.status ?? EXIT[error.failure];
+    return explain(error, world.terminal.err);
   }
+}
+
+/** Tells a person what was thrown, and gives the exit status that tells a script. */
+function explain(error: unknown, err: (text: string) => void): number {
+  if (error instanceof ClosedPipe) return EXIT.ok;
+  if (!(error instanceof GpuctlError)) {
+    err(`gpuctl: bug: ${error instanceof Error ? error.stack : String(error)}\n`);
+    return EXIT.bug;
+  }
+  err(`gpuctl: ${error.message}\n${error.hint === undefined ? "" : `  hint: ${error.hint}\n`}`);
+  return error.status ?? EXIT[error.failure];
+}
+
+const VERSION_LINE = `gpuctl ${VERSION}\n`;
+
+function isVersion(argv: readonly string[]): boolean {
+  return argv.length === 1 && argv[0] === "--version";
 }
 
 if (import.meta.main) {
@@ -31,6 +37,15 @@ if (import.meta.main) {
   if (argv[0] === "helper") {
     const { runHelper } = await import("./lib/world/helper.ts");
     exit(await runHelper(argv.slice(1)));
+  }
+  if (isVersion(argv)) {
+    const { STDERR, STDOUT, writeAll } = await import("./lib/world/output.ts");
+    try {
+      writeAll(STDOUT, VERSION_LINE);
+    } catch (error) {
+      exit(explain(error, (text) => writeAll(STDERR, text)));
+    }
+    exit(EXIT.ok);
   }
   // The driver needs the most time, so it is asked before the rest of this program is even loaded.
   const { startEarly } = await import("./lib/world/early_helper.ts");

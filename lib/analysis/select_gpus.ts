@@ -41,7 +41,9 @@ function parseEntry(entry: string): GpuSelector {
   const [, first, last] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(entry) ?? [];
   if (first !== undefined) {
     const range = { kind: "indexes", first: Number(first), last: Number(last ?? first) } as const;
-    if (range.last < range.first) throw new SyntaxError(`Cannot parse "${entry}" as GPUs: the range runs backwards`);
+    if (range.last < range.first) {
+      throw new SyntaxError(`Cannot parse "${entry}" as GPUs: the range runs backwards`);
+    }
     return range;
   }
   if (UUID_PREFIX.test(entry)) return { kind: "uuid", prefix: entry.toLowerCase() };
@@ -49,7 +51,10 @@ function parseEntry(entry: string): GpuSelector {
     return { kind: "bus", busId: parseBusId(entry) };
   } catch (cause) {
     // Whatever is wrong with it as an address, it is no GPU in any form.
-    throw new SyntaxError(`Cannot parse "${entry}" as a GPU: expected an index, a range, a UUID or a PCI address`, { cause });
+    throw new SyntaxError(
+      `Cannot parse "${entry}" as a GPU: expected an index, a range, a UUID or a PCI address`,
+      { cause },
+    );
   }
 }
 
@@ -66,7 +71,9 @@ function describeMiss(selector: GpuSelector, found: readonly Gpu[], gpus: readon
   }
   const name = selector.kind === "indexes"
     ? selector.first === selector.last ? selector.first : `${selector.first}-${selector.last}`
-    : selector.kind === "uuid" ? selector.prefix : selector.busId;
+    : selector.kind === "uuid"
+    ? selector.prefix
+    : selector.busId;
   const there = gpus.length === 0 ? "no GPU" : `GPU ${gpus.map(({ index }) => index).join(", ")}`;
   return `Cannot select GPU ${name}: this machine has ${there}`;
 }

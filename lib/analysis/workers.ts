@@ -1,54 +1,56 @@
 /** Workers that make no sense without the process that started them, and what became of that process. */
-import { isPid } from "../core/ids.ts";
+import type { ProcessScan } from "../model/observation.ts";
 import type { Process } from "../model/process.ts";
-import { ancestorsOf, type Family, findStarter, isPython } from "./lineage.ts";
+import { judgeServer } from "./kernels.ts";
+import { ancestorsOf, isPython } from "./lineage.ts";
+import { judgeOwnerByParent, type OwnerFinding, variableOf } from "./owners.ts";
+import { judgeLauncher } from "./ranks.ts";
 
 /** What a worker is, and whether its owner lives. */
 export interface WorkerFinding {
   readonly kind: string;
-  readonly owner: "alive" | "gone" | "unknown";
-  /** One sentence each. */
-  readonly evidence: readonly string[];
+  readonly owner: OwnerFinding["state"];
+  /** One sentence each: how it is told, and what became of its owner. */
+  readonly evidence: readonly [string, string];
 }
 
 interface WorkerKind {
   readonly kind: string;
-  readonly owner: string;
+  /** Says how a process shows that it is one; `undefined` if it does not. */
   recognise(process: Process): string | undefined;
-  /** Pid of the owner where the worker itself says it. */
-  ownerPid?(process: Process): number | undefined;
+  judgeOwner(process: Process, scan: ProcessScan): OwnerFinding;
 }
 
 /** How each kind of worker is told. First match wins; a title counts only on a Python interpreter. */
 const KINDS: readonly WorkerKind[] = [
   {
     kind: "multiprocessing worker",
-    owner: "the Python program that started it",
     recognise: (process) =>
       argvOf(process).includes("--multiprocessing-fork") &&
         argvOf(process).some((word) => word.startsWith("from multiprocessing.spawn import spawn_main"))
         ? "was started by multiprocessing (spawn_main … --multiprocessing-fork)"
         : undefined,
+    judgeOwner: byParent("the Python program that started it"),
   },
   {
     kind: "multiprocessing fork server",
-    owner: "the Python program that started it",
     recognise: (process) =>
       argvOf(process).some((word) => word.startsWith("from multiprocessing.forkserver import main"))
         ? "was started by multiprocessing's fork server"
         : undefined,
+    judgeOwner: byParent("the Python program that started it"),
   },
-  titled("vLLM worker", "its API server", /^VLLM::/),
-  titled("SGLang worker", "its server", /^sglang::/),
+  // Servers give themselves titles as well (VLLM::APIServer): only those of workers count.
+  titled("vLLM worker", "its API server", /^VLLM::\w*(?:Engine|Worker)/),
+  titled("SGLang worker", "its server", /^sglang::(?:scheduler|detokenizer|data_parallel)/),
   titled("Ray worker", "its raylet", /^ray::/),
   {
     kind: "Jupyter kernel",
-    owner: "its Jupyter server",
     recognise: (process) =>
       argvOf(process).some((word) => /(?:^|[./])ipykernel_launcher(?:\.py)?$|^ipykernel$/.test(word))
         ? "is a Jupyter kernel (ipykernel_launcher)"
         : undefined,
-    ownerPid: (process) => Number(variable(process, "JPY_PARENT_PID") ?? NaN),
+    judgeOwner: judgeServer,
   },
   ranked("torchrun rank", "its torchrun agent", ["TORCHELASTIC_RUN_ID", "LOCAL_RANK"]),
   ranked("DeepSpeed rank", "its DeepSpeed launcher", ["CROSS_RANK", "LOCAL_RANK"]),
@@ -59,100 +61,60 @@ const KINDS: readonly WorkerKind[] = [
 ];
 
 /** Recognises a worker and says whether its owner lives; `undefined` for a process that is no worker we know. */
-export function findWorker(process: Process, family: Family): WorkerFinding | undefined {
-  for (const kind of KINDS) {
-    const seen = kind.recognise(process);
-    if (seen !== undefined) return judgeOwner(process, kind, seen, family);
+export function findWorker(process: Process, scan: ProcessScan): WorkerFinding | undefined {
+  const own = findByParent(process, scan);
+  if (own?.owner !== "alive") return own;
+  // A worker's parent may itself be a worker whose owner is gone: the whole branch has lost its root.
+  for (const ancestor of ancestorsOf(process, scan)) {
+    const above = findByParent(ancestor, scan);
+    if (above?.owner === "gone") {
+      const why = `it descends from PID ${ancestor.pid}, a ${above.kind} whose own owner has ended`;
+      return { kind: own.kind, owner: "gone", evidence: [own.evidence[0], why] };
+    }
+    if (above?.owner !== "alive") break;
+  }
+  return own;
+}
+
+/** What its kind makes of a process and its owner, whatever became of the owner's own. */
+function findByParent(process: Process, scan: ProcessScan): WorkerFinding | undefined {
+  for (const { kind, recognise, judgeOwner } of KINDS) {
+    const seen = recognise(process);
+    if (seen === undefined) continue;
+    const { state, why } = judgeOwner(process, scan);
+    return { kind, owner: state, evidence: [seen, why] };
   }
   return undefined;
 }
 
-function judgeOwner(process: Process, kind: WorkerKind, seen: string, family: Family): WorkerFinding {
-  const said = kind.ownerPid?.(process);
-  if (said !== undefined && Number.isSafeInteger(said)) {
-    return judgeNamedOwner(process, kind, seen, said, family);
-  }
-  const starter = findStarter(process, family);
-  if (starter.state === "unknown") {
-    return { kind: kind.kind, owner: "unknown", evidence: [seen, starter.why] };
-  }
-  if (starter.state === "gone") {
-    const adopter = `PID ${starter.adoptedBy.pid} (${starter.adoptedBy.comm})`;
-    return {
-      kind: kind.kind,
-      owner: "gone",
-      evidence: [seen, `${kind.owner} has ended: its parent is now ${adopter}`],
-    };
-  }
-  // A worker's parent may itself be a worker whose owner is gone: the whole branch has lost its root.
-  const above = findWorker(starter.process, family);
-  if (above?.owner === "gone") {
-    return {
-      kind: kind.kind,
-      owner: "gone",
-      evidence: [
-        seen,
-        `its parent, PID ${starter.process.pid}, is a ${above.kind} whose own owner has ended`,
-      ],
-    };
-  }
-  return {
-    kind: kind.kind,
-    owner: "alive",
-    evidence: [seen, `its parent, PID ${starter.process.pid} (${starter.process.comm}), lives`],
-  };
-}
-
-function judgeNamedOwner(
-  process: Process,
-  kind: WorkerKind,
-  seen: string,
-  ownerPid: number,
-  family: Family,
-): WorkerFinding {
-  const parent = ancestorsOf(process, family).find(({ pid }) => pid === ownerPid);
-  if (parent) {
-    return { kind: kind.kind, owner: "alive", evidence: [seen, `${kind.owner}, PID ${ownerPid}, lives`] };
-  }
-  const named = isPid(ownerPid) ? family.processes.get(ownerPid) : undefined;
-  if (named === undefined || !isPython(named)) {
-    return { kind: kind.kind, owner: "gone", evidence: [seen, `${kind.owner}, PID ${ownerPid}, has ended`] };
-  }
-  return {
-    kind: kind.kind,
-    owner: "unknown",
-    evidence: [seen, `PID ${ownerPid} lives and may be ${kind.owner}`],
-  };
+function byParent(owner: string): WorkerKind["judgeOwner"] {
+  return (process, scan) => judgeOwnerByParent(process, owner, scan);
 }
 
 function titled(kind: string, owner: string, title: RegExp): WorkerKind {
   return {
     kind,
-    owner,
     recognise: (process) => {
       const [first = ""] = argvOf(process);
       return title.test(first) && isPython(process)
         ? `calls itself ${first} and runs a Python interpreter`
         : undefined;
     },
+    judgeOwner: byParent(owner),
   };
 }
 
 function ranked(kind: string, owner: string, names: readonly string[]): WorkerKind {
   return {
     kind,
-    owner,
     recognise: (process) =>
-      names.every((name) => variable(process, name) !== undefined)
-        ? `was started as a rank (${names.map((name) => `${name}=${variable(process, name)}`).join(", ")})`
+      names.every((name) => variableOf(process, name) !== undefined)
+        ? `was started as a rank (${names.map((name) => `${name}=${variableOf(process, name)}`).join(", ")})`
         : undefined,
+    judgeOwner: (process, scan) => judgeLauncher(process, { owner, names }, scan),
   };
 }
 
 function argvOf(process: Process): readonly string[] {
   return process.argv.ok ? process.argv.value : [];
-}
-
-function variable(process: Process, name: string): string | undefined {
-  return process.environment.ok ? process.environment.value.get(name) : undefined;
 }

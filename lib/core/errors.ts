@@ -36,6 +36,11 @@ export class GpuctlError extends Error {
   }
 }
 
+/** Thrown through everything when the reader of our output has gone: it has read all it wanted, and that is no failure. */
+export class ClosedPipe extends Error {
+  override readonly name = "ClosedPipe";
+}
+
 /** Worst first. A proven finding outweighs what could not be read; a refusal and a partial act outweigh both. */
 const WORST_FIRST = ["bug", "usage", "denied", "refused", "partial", "finding", "unavailable", "ok"] as const;
 

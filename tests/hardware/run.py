@@ -25,7 +25,11 @@ def job(name, code, **keywords):
 
 
 def run(*words, **keywords):
-    return subprocess.run([GPUCTL, *words], capture_output=True, text=True, timeout=120, **keywords)
+    """Runs gpuctl with its output in files: what a job leaves behind would keep a pipe open."""
+    with open(FOLDER / "stdout", "w+") as out, open(FOLDER / "stderr", "w+") as err:
+        result = subprocess.run([GPUCTL, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=err, timeout=120, **keywords)
+    result.stdout, result.stderr = ((FOLDER / name).read_text() for name in ("stdout", "stderr"))
+    return result
 
 
 def snapshot():
@@ -249,15 +253,16 @@ def diff_jobs():
         if os.fork() == 0: os.setsid(); time.sleep(120); os._exit(0)
         os._exit(0)
     """))
-    result = run("diff", "--settle", "2s", "--", sys.executable, str(path), stdin=subprocess.DEVNULL)
+    result = run("diff", "--settle", "2s", "--", sys.executable, str(path))
     print(result.stderr, flush=True)
     check("diff", "status of a job that leaves a child", 10, result.returncode)
     look = snapshot()
     left = [each["pid"] for each in look["holders"] if each["class"] == "inherited"]
     check("diff", "the holder is named", lambda pids: pids and all(str(pid) in result.stderr for pid in pids), left)
     result = run("diff", "--settle", "2s", "--kill-leftovers", "--audit-log", str(FOLDER / "audit.jsonl"), "--",
-                 sys.executable, str(path), stdin=subprocess.DEVNULL)
+                 sys.executable, str(path))
     print(result.stderr, flush=True)
+    check("diff", "memory is back after --kill-leftovers", lambda said: "came back" in said or "freed" in said, result.stderr)
     kill(*left); wait_idle()
 
 

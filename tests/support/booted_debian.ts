@@ -1,13 +1,18 @@
 /** A Debian with a real systemd, booted in a container on this machine. Needs root, debootstrap and systemd-nspawn. */
-import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type Ended, type RunningProgram, runProgram, startProgram } from "./running_program.ts";
-import { type TemporaryFolder, temporaryFolder } from "./temporary.ts";
+import { temporaryFolder } from "./temporary.ts";
 import { until } from "./until.ts";
 
 type Command = readonly [string, ...string[]];
+
+/** What machines are booted from. */
+export interface DebianTree extends Disposable {
+  readonly path: string;
+}
 
 /** A booted machine. Disposing of it ends everything in it. */
 export interface BootedMachine extends AsyncDisposable {
@@ -29,26 +34,23 @@ const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const BOOT_LIMIT_MS = 60_000;
 
 /** Makes the tree that machines are booted from. @throws {Error} if a tool is missing or no mirror answers */
-export async function makeDebian(): Promise<TemporaryFolder> {
+export async function makeDebian(): Promise<DebianTree> {
+  if (READY_TREE !== undefined) return { path: READY_TREE, [Symbol.dispose]() {} };
   const folder = temporaryFolder();
   const tree = join(folder.path, "debian");
-  if (READY_TREE !== undefined) {
-    cpSync(READY_TREE, tree, { recursive: true, verbatimSymlinks: true });
-    return folder;
-  }
   const packages = "--include=systemd,systemd-sysv,dbus";
   const made = await runProgram(["debootstrap", "--variant=minbase", packages, SUITE, tree], {
     within: 240_000,
   });
   if (made.status !== 0) throw new Error(`Cannot make a Debian: ${made.stdout.slice(-2000)}${made.stderr}`);
-  return folder;
+  return { path: tree, [Symbol.dispose]: () => folder[Symbol.dispose]() };
 }
 
 /** Boots a copy of the tree with gpuctl in it, and waits until its systemd is at work. */
-export async function bootDebian(debian: TemporaryFolder): Promise<BootedMachine> {
+export async function bootDebian(debian: DebianTree): Promise<BootedMachine> {
   const folder = temporaryFolder();
   const root = join(folder.path, "root");
-  const copied = await runProgram(["cp", "--archive", "--reflink=auto", join(debian.path, "debian"), root]);
+  const copied = await runProgram(["cp", "--archive", "--reflink=auto", debian.path, root]);
   if (copied.status !== 0) throw new Error(`Cannot copy the Debian: ${copied.stderr}`);
   copyFileSync(BINARY, join(root, "usr/local/bin/gpuctl"));
 

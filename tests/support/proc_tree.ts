@@ -6,6 +6,7 @@ import { type TemporaryFolder, temporaryFolder } from "./temporary.ts";
 export interface TreeProcess {
   readonly pid: number;
   readonly parent?: number;
+  readonly session?: number;
   readonly comm?: string;
   readonly argv?: readonly string[];
   readonly cgroup?: string;
@@ -23,12 +24,21 @@ export function procTree(processes: readonly TreeProcess[]): TemporaryFolder {
 }
 
 function writeProcess(directory: string, process: TreeProcess): void {
-  const { pid, parent = 1, comm = "python", argv = [comm], cgroup = "/", files = [], maps = "" } = process;
+  const {
+    pid,
+    parent = 1,
+    session = pid,
+    comm = "python",
+    argv = [comm],
+    cgroup = "/",
+    files = [],
+    maps = "",
+  } = process;
   for (const name of ["fd", "ns", "task"]) mkdirSync(join(directory, name), { recursive: true });
   const write = (name: string, text: string) => writeFileSync(join(directory, name), text);
   write(
     "stat",
-    `${pid} (${comm}) S ${parent} ${pid} ${pid} 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 ${pid}00 0 0 0\n`,
+    `${pid} (${comm}) S ${parent} ${pid} ${session} 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 ${pid}00 0 0 0\n`,
   );
   write("status", `Uid:\t0\t0\t0\t0\nNSpid:\t${pid}\nSigIgn:\t0000000000000000\n`);
   write("cmdline", argv.map((word) => `${word}\0`).join(""));

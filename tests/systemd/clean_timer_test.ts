@@ -4,9 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { formatUnitArgument, formatUnitPath, formatUnitProgram } from "../../lib/render/unit_syntax.ts";
-import { bootDebian, type BootedMachine, makeDebian } from "../support/booted_debian.ts";
+import { bootDebian, type BootedMachine, type DebianTree, makeDebian } from "../support/booted_debian.ts";
 import type { RunningProgram } from "../support/running_program.ts";
-import type { TemporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
 /** Somebody who is not root: ending and reading their processes takes the capabilities that the unit has. */
@@ -26,7 +25,7 @@ const AT_ONCE = [
 ];
 const TIMER_LIMIT = { within: 60_000 };
 
-let debian: TemporaryFolder;
+let debian: DebianTree;
 before(async () => {
   debian = await makeDebian();
 });
@@ -130,7 +129,9 @@ test("the timer ends what was left behind, leaves the rest alone, and says so on
 test("a run that may not end what it finds warns and succeeds; one that cannot look fails with an error", async () => {
   await using machine = await bootServer();
   await using leaked = await startJob(machine, 0, "forked-child");
-  await machine.ask(["gpuctl", "systemd", "install", "--", ...AT_ONCE, "--protect", "sim worker"]);
+  // systemd forgets how a service ended unless something refers to it, as a timer does.
+  const timer = ["gpuctl", "systemd", "install", "--now", "--every", "1h"] as const;
+  await machine.ask([...timer, "--", ...AT_ONCE, "--protect", "sim worker"]);
   await machine.ask(["systemctl", "start", "gpuctl-clean.service"]);
   assert.equal(await show(machine, "Result", "ExecMainStatus"), "ExecMainStatus=10 Result=success");
   assert.equal(await isAlive(machine, leaked.ready), true);
@@ -172,7 +173,7 @@ test("remove leaves no unit, no timer and no failed state, and keeps the record"
   writeFileSync(join(machine.root, AUDIT_LOG), "{}\n");
   await machine.ask(["gpuctl", "systemd", "remove"]);
   assert.equal(await machine.ask(["systemctl", "list-units", "--all", "--no-legend", "gpuctl*"]), "");
-  assert.equal(await machine.ask(["systemctl", "list-unit-files", "--no-legend", "gpuctl*"]), "");
+  assert.equal((await machine.run(["systemctl", "list-unit-files", "--no-legend", "gpuctl*"])).stdout, "");
   assert.equal(
     existsSync(join(machine.root, "etc/systemd/system/timers.target.wants/gpuctl-clean.timer")),
     false,
@@ -209,7 +210,7 @@ Type=oneshot
 ProtectSystem=strict
 PrivateTmp=yes
 ExecStart=${[formatUnitProgram(program), ...["%s\\0", ...words].map(formatUnitArgument)].join(" ")}
-ExecStart=/bin/touch ${formatUnitArgument(`${folder}/written`)}
+ExecStartPre=/bin/touch ${formatUnitArgument(`${folder}/written`)}
 BindPaths=${formatUnitPath(folder)}
 StandardOutput=truncate:/root/words
 `,

@@ -4,6 +4,8 @@
  * in targets of `for`, `case A():`, form feeds, the byte order mark). It is a lexer, so that strings and comments are left alone.
  */
 
+import { isBlank, isDigit, isLineEnd, isWordCharacter } from "./characters.ts";
+
 /** The most brackets that CPython lets one open inside another (MAXLEVEL of its tokenizer). */
 const DEEPEST_BRACKETS = 200;
 const STRING_PREFIXES = new Set([
@@ -107,9 +109,7 @@ class Rewriter {
         this.#open.pop();
         return;
       case "`":
-        this.#replace(this.#at - 1, this.#isInBackquotes ? ")" : "(");
-        this.#isInBackquotes = !this.#isInBackquotes;
-        return;
+        return this.#backquote(this.#at - 1);
       case ";":
       case ":":
         if (this.#open.length > 0) return;
@@ -131,6 +131,16 @@ class Rewriter {
     this.#open.push(offset);
     this.#isStatementStart = false;
     if (this.#open.length > DEEPEST_BRACKETS) this.#refuse(offset, "too many brackets are open");
+  }
+
+  #backquote(offset: number): void {
+    const end = this.#source.indexOf("`", this.#at);
+    const line = this.#source.indexOf("\n", this.#at);
+    if (this.#isInBackquotes) this.#replace(offset, ")");
+    // One alone is an error that the parser shall see.
+    else if (end < 0 || line >= 0 && line < end) return;
+    else this.#replace(offset, "(");
+    this.#isInBackquotes = !this.#isInBackquotes;
   }
 
   /** The pattern `case A():` has brackets that the grammar wants filled. */
@@ -258,21 +268,4 @@ class Rewriter {
   #refuse(offset: number, why: string): void {
     this.#refusal ??= { offset, why };
   }
-}
-
-function isLineEnd(character: string): boolean {
-  return character === "\n" || character === "\r";
-}
-
-function isBlank(character: string): boolean {
-  return character === " " || character === "\t" || character === "\f";
-}
-
-function isDigit(character: string): boolean {
-  return character >= "0" && character <= "9";
-}
-
-function isWordCharacter(character: string): boolean {
-  return character >= "a" && character <= "z" || character >= "A" && character <= "Z" ||
-    isDigit(character) || character === "_" || character > "\x80";
 }

@@ -1,4 +1,5 @@
 /** Takes a statement out of a source without moving any other character. */
+import { isBlank, isLineEnd } from "./characters.ts";
 
 /**
  * Puts nothing, or an expression or a condition that does nothing, in place of the statement around an offset: whatever
@@ -45,10 +46,6 @@ function isCode(line: string): boolean {
 
 function indentOf(text: string, start: number): number {
   let at = start;
-  while (text[at] === " " || text[at] === "\t" || text[at] === "\f") at++;
+  while (isBlank(text[at] ?? "")) at++;
   return at - start;
-}
-
-function isLineEnd(character: string): boolean {
-  return character === "\n" || character === "\r";
 }

@@ -54,6 +54,30 @@ test("DescriptorReader.read() agrees with stat(2) on every descriptor, gap or no
   }
 });
 
+test("DescriptorReader.read() asks about each descriptor once, behind a gap too", async () => {
+  using libc = await openLibc();
+  using stage = openStage();
+  let asked = 0;
+  const counting: Libc = {
+    ...libc,
+    find(name, signature) {
+      const found = libc.find(name, signature);
+      if (name !== "statx" || found === undefined) return found;
+      return (...args) => {
+        asked++;
+        return found(...args);
+      };
+    },
+  };
+  using reader = openDescriptorReader(counting, "/proc");
+  const files = Array.from({ length: 12 }, () => ["open", "/dev/full"]).flat();
+  await using actor = await stage.start([...files, "close", "9"]);
+  const { length } = readdirSync(`/proc/${actor.pid}/fd`);
+  reader.read(`${actor.pid}/fd`, () => undefined);
+  // Beside the descriptors: the table's size before and after, and the gap.
+  assert.equal(asked, length + 3);
+});
+
 test("DescriptorReader.read() agrees with stat(2) without the C library's help", async () => {
   using libc = await openLibc();
   using stage = openStage();

@@ -119,7 +119,7 @@ test("parseCgroup() tells a removed cgroup from its path", () => {
 test("parseCgroup() takes the longest of version 1's paths, and the innermost container of it", () => {
   // A Kubernetes node in a container, on a host that runs both versions side by side.
   const longest = `/system.slice/docker-${HASH}.scope/kubelet/kubepods/besteffort/pod${POD}/${INNER}`;
-  const text = `13:freezer:${longest}\n12:cpu,cpuacct:/system.slice/docker-${HASH}.scope\n` +
+  const text = `12:cpu,cpuacct:/system.slice/docker-${HASH}.scope\n13:freezer:${longest}\n` +
     `1:name=systemd:/system.slice/docker-${HASH}.scope\n0::/system.slice/containerd.service\n`;
   assert.deepEqual(parseCgroup(text), {
     cgroup: longest,

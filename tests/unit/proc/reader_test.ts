@@ -32,12 +32,12 @@ test("readReader() goes by the rights that it has now", NEEDS_ROOT, async () => 
 
 test("readReader() follows its ancestors as far as they show, and names its session's leader", () => {
   using tree = procTree([
-    { pid: 50, parent: 40 },
+    { pid: 50, parent: 40, session: 45 },
     { pid: 40, parent: 30 },
     { pid: 30, parent: 20 },
   ]);
   const { ancestorPids, isInitialPidNamespace } = readReader(tree.path, { helpers: [] });
-  assert.deepEqual(ancestorPids, [pid(40), pid(30), pid(20)]);
+  assert.deepEqual(ancestorPids, [pid(40), pid(30), pid(20), pid(45)]);
   assert.deepEqual(isInitialPidNamespace, known(true));
 });
 

@@ -48,6 +48,18 @@ test("ProcessHandle.send() reaches exactly the process, until it is gone", async
   assert.equal(handle?.send("SIGKILL"), "gone");
 });
 
+test("ProcessHandle.send() says that a process is gone which only waits to be reaped", async () => {
+  using libc = await openLibc();
+  using stage = openStage();
+  await using parent = await stage.start(["child"]);
+  const child = findStat(`/proc/${parent.child}`);
+  assert.ok(child);
+  using handle = openProcessTable(libc).openProcess(child);
+  assert.equal(handle?.send("SIGKILL"), "sent");
+  await until("the child to be a zombie", () => findStat(`/proc/${parent.child}`)?.state === "Z");
+  assert.equal(handle?.send("SIGKILL"), "gone");
+});
+
 test("ProcessHandle.send() sends each signal under its own number", async () => {
   using libc = await openLibc();
   const script =
