@@ -56,6 +56,12 @@ export function cleanZombiesOptions() {
       ),
     )
     .addOption(sizeOption("--min-bytes <size>", "leave smaller holders alone").default(bytes(0), "0"))
+    .addOption(
+      durationOption(
+        "--idle <time>",
+        "only holders that used no CPU and no GPU for so long; known from run to run",
+      ),
+    )
     .option(
       "--protect <text>",
       "leave alone whose command, user, unit or container has this text (repeatable)",
@@ -105,7 +111,7 @@ export function cleanZombiesCommand(world: World, end: (ending: Ending) => void)
         minBytes: options.minBytes,
         protect: options.protect,
       });
-      const look = { within: options.deadline, withUtilization: false };
+      const look = { within: options.deadline, withUtilization: options.idle !== undefined };
       const { confirm, grace, settle } = options;
       const cleanup = await cleanZombies({
         source,
@@ -114,6 +120,7 @@ export function cleanZombiesCommand(world: World, end: (ending: Ending) => void)
         confirm,
         grace,
         settle,
+        idleFor: options.idle,
         isPlan: !options.yes,
       }, {
         ...world,

@@ -48,6 +48,8 @@ export async function diffJobCommand(
   }
   const source = liveSource(options.source, "run a command");
   return await withJobStatus(JOB_STATUS.failed, async () => {
+    // Before anything else is opened: what is open now was given to us, and is for the command as well.
+    using runner = await world.openJobRunner();
     // What cannot be written is found out before the job has run for hours.
     for (const path of [options.output, options.report]) {
       if (path !== undefined) world.outputs.checkPlace(path);
@@ -55,7 +57,10 @@ export async function diffJobCommand(
     using lines = options.record === undefined ? undefined : world.outputs.openLines(options.record);
     const recording = new JobRecording({ lines, isDrawn: options.report !== undefined });
     recording.begin(command, world.clock.now());
-    const outcome = await runJob(jobOptions(command, { options, source, recording }, world), world);
+    const outcome = await runJob(jobOptions(command, { options, source, recording }, world), {
+      ...world,
+      runner,
+    });
     if ("message" in outcome) throw notStarted(outcome);
     const status = statusOfChild(outcome.end);
     // A command that failed has the last word, also where its report could not be written.

@@ -33,6 +33,7 @@ export const LAYERS = {
     env: { GPUCTL_TEST_RUNTIME: "deno" },
   },
   hardware: { folder: "tests/hardware", runtimes: ["deno"], needsBinary: true, runsAlone: true },
+  systemd: { folder: "tests/systemd", runtimes: ["deno"], needsBinary: true, runsAlone: true },
 } as const satisfies Record<string, Layer>;
 export type LayerName = keyof typeof LAYERS;
 

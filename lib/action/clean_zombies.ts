@@ -6,6 +6,7 @@ import {
   type PlannedAct,
   type TimedJudgement,
 } from "../analysis/ending.ts";
+import { type IdleRecord, idleSpans, parseIdleRecords, updateIdleRecords } from "../analysis/idle.ts";
 import { judgeHolders } from "../analysis/judge.ts";
 import { GpuctlError } from "../core/errors.ts";
 import type { Milliseconds } from "../core/units.ts";
@@ -26,11 +27,13 @@ export interface CleaningOptions {
   readonly confirm: Milliseconds;
   readonly grace: Milliseconds;
   readonly settle: Milliseconds;
+  /** Only holders that used neither processor nor GPU for so long, over several runs. */
+  readonly idleFor: Milliseconds | undefined;
   readonly isPlan: boolean;
 }
 
 export type CleaningWorld =
-  & Pick<World, "clock" | "processes" | "observe" | "openSampler" | "locks">
+  & Pick<World, "clock" | "processes" | "observe" | "openSampler" | "locks" | "notes">
   & { readonly audit: AuditLog };
 
 /**
@@ -43,7 +46,7 @@ export async function cleanZombies(options: CleaningOptions, world: CleaningWorl
   using _lock = options.isPlan ? undefined : takeLock(options, world);
   const first = await observeWhole(options, world);
   refuseForeignNamespace(first);
-  const policy = options.policy(first.report.gpus);
+  const policy = withIdleSpans(options.policy(first.report.gpus), first, options, world);
   const opening = planEnding(first.timed, first.timed, policy);
   // Nothing to confirm where nothing was found: a clean machine costs one look.
   if (opening.acts.length === 0) return summarise(options, first.snapshot, { acts: [], kept: opening.kept });
@@ -54,6 +57,37 @@ export async function cleanZombies(options: CleaningOptions, world: CleaningWorl
     return summarise(options, second.snapshot, { acts: plan.acts.map(plannedAct), kept: plan.kept });
   }
   return await act(plan, second, options, world);
+}
+
+/** Adds how long each holder has been idle, when that is asked for, and leaves a record for the next run. */
+function withIdleSpans(
+  policy: EndingPolicy,
+  { timed, snapshot }: WholeLook,
+  { idleFor, source }: CleaningOptions,
+  { notes }: CleaningWorld,
+): EndingPolicy {
+  if (idleFor === undefined) return policy;
+  const { bootId } = snapshot.host;
+  if (!bootId.ok) {
+    throw new GpuctlError(
+      "unavailable",
+      "Cannot tell how long holders have been idle: the boot id cannot be read",
+    );
+  }
+  const text = notes.read("idle", source);
+  const records = updateIdleRecords(text === undefined ? [] : readRecords(text), timed, bootId.value);
+  notes.write("idle", source, JSON.stringify(records));
+  return { ...policy, idle: { for: idleFor, spans: idleSpans(records) } };
+}
+
+/** Records that cannot be read are none: idle time then begins anew, which ends nothing too early. */
+function readRecords(text: string): IdleRecord[] {
+  try {
+    return parseIdleRecords(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return [];
+    throw error;
+  }
 }
 
 async function act(

@@ -37,10 +37,9 @@ export interface JobOptions extends WatchOptions {
   readonly prepare: (before: Snapshot) => JobPreparation;
 }
 
-export type JobWorld = Pick<
-  World,
-  "clock" | "processes" | "details" | "observe" | "openSampler" | "openJobRunner"
->;
+export interface JobWorld extends Pick<World, "clock" | "processes" | "details" | "observe" | "openSampler"> {
+  readonly runner: JobRunner;
+}
 
 /**
  * Runs a job and judges it.
@@ -48,22 +47,20 @@ export type JobWorld = Pick<
  * @throws {GpuctlError} `unavailable` if the driver gives no answer before the job; it is not started then.
  */
 export async function runJob(options: JobOptions, world: JobWorld): Promise<JobDiff | StartFailure> {
-  // First of all: what is open now was given to us, and is for the command as well.
-  using runner = await world.openJobRunner();
   await using sampler = await world.openSampler(options.source);
   // The sampler's helper starts the driver while the first look is taken.
   const warmUp = sampler.sample(options.look);
   const before = await lookBefore(options, world);
   const { gpus, variables } = options.prepare(before);
-  using relay = new SignalRelay(runner);
+  using relay = new SignalRelay(world.runner);
   const startedAt = world.clock.monotonic();
-  const job = runner.start(options.command, variables);
+  const job = world.runner.start(options.command, variables);
   if (!("identity" in job)) return job;
   relay.follow(job);
   await warmUp;
-  const start = { ownPid: runner.ownPid, startedAt, gpus: before.gpus.map(({ gpu }) => gpu) };
+  const start = { ownPid: world.runner.ownPid, startedAt, gpus: before.gpus.map(({ gpu }) => gpu) };
   const watch = new JobWatch(start, options, { ...world, sampler });
-  const scene: Scene = { options, world, runner, watch, before, gpus };
+  const scene: Scene = { options, world, watch, before, gpus };
   const run = await follow(job, scene);
   return await conclude(run, new Alarm(relay.interrupted), scene);
 }
@@ -71,7 +68,6 @@ export async function runJob(options: JobOptions, world: JobWorld): Promise<JobD
 interface Scene {
   readonly options: JobOptions;
   readonly world: JobWorld;
-  readonly runner: JobRunner;
   readonly watch: JobWatch;
   readonly before: Snapshot;
   readonly gpus: ReadonlySet<GpuUuid>;
@@ -102,7 +98,7 @@ function driverSilence({ driver, source, problems }: Snapshot): Absent | undefin
 }
 
 /** Samples until the command has ended, or was ended when its time was up. */
-async function follow(job: Job, { options, world, runner, watch }: Scene): Promise<Run> {
+async function follow(job: Job, { options, world, watch }: Scene): Promise<Run> {
   let ranFor = watch.elapsed;
   const ended = job.ended.then((end) => {
     ranFor = watch.elapsed;
@@ -114,7 +110,7 @@ async function follow(job: Job, { options, world, runner, watch }: Scene): Promi
     await alarm.pause(timeout, world.clock);
     if (alarm.hasRung) return;
     hasTimedOut = true;
-    await endJob(options.grace, { ...world, runner });
+    await endJob(options.grace, world);
   })(options.timeout);
   await watch.sampleUntil(new Alarm(ended));
   // What escaped has its grace as well, and is part of what the time ran out for.
@@ -124,10 +120,10 @@ async function follow(job: Job, { options, world, runner, watch }: Scene): Promi
 
 /** Waits for the memory, looks again and judges; ends the leftovers where that was asked for. */
 async function conclude(run: Run, interrupted: Alarm, scene: Scene): Promise<JobDiff> {
-  const { options, world, runner, watch, before, gpus } = scene;
+  const { options, world, watch, before, gpus } = scene;
   const settled = await watch.settle("settle", gpus, interrupted);
   const after = admitHiddenRows(attribute(await world.observe(options.source, options.look)));
-  const alive = livingOf({ runner }).map((process) => watch.members.enrol(process));
+  const alive = livingOf(world).map((process) => watch.members.enrol(process));
   const { command, interval, tolerance, audit } = options;
   const diff = diffJob({
     ...run,

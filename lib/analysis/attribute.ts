@@ -5,10 +5,10 @@ import type { Observation, ProcessScan } from "../model/observation.ts";
 import type { Process } from "../model/process.ts";
 import type { Ghost, GpuAccount, Holder, HolderDevice, Problem, Snapshot } from "../model/snapshot.ts";
 import { accountOf, unattributedOf } from "./account.ts";
-import type { Verdict } from "./classify.ts";
 import { contextBytesOf } from "./facts.ts";
 import { findLikelyHolders } from "./ghosts.ts";
 import { judgeHolders } from "./judge.ts";
+import type { Verdict } from "./verdict.ts";
 
 /** Says who holds the GPUs and why, as far as the observation shows it. */
 export function attribute(observation: Observation): Snapshot {

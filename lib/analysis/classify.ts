@@ -1,52 +1,60 @@
 /**
- * What a holder is, and what shows it. Pure: facts in, a verdict with its evidence out. The rules are tried in the order
- * of RULES and the first that applies decides; none of them rests on a name or on "its parent is 1" alone.
+ * What a holder is, and what shows it. Pure: facts in, a verdict with its evidence out. The rules are tried in order and
+ * the first that applies decides; none of them rests on a name or on "its parent is 1" alone.
  */
-import type { Pid } from "../core/ids.ts";
 import type { HolderClass } from "../model/snapshot.ts";
-import { type Facts, hasEnded, isZombieLeader } from "./facts.ts";
-import { describeDead, type LiveOwners, livingOwnerOf, reasonsToHold } from "./ghosts.ts";
-import { judgeJob } from "./jobs.ts";
-import { ancestorsOf, findMultiplexer, isAdopter, isInit, parentOf, programOf } from "./lineage.ts";
+import { judgeDetached, judgeLive, judgeStopped } from "./at_work.ts";
+import { type Facts, hasEnded, isInStateD, isZombieLeader } from "./facts.ts";
+import type { LiveOwners } from "./ghosts.ts";
+import { judgeInherited, judgeLeftover, judgeOrphan, judgeZombieLeader } from "./left_behind.ts";
 import { findRole } from "./roles.ts";
-import { findWorker } from "./workers.ts";
+import type { Verdict } from "./verdict.ts";
 
-/** A class with what was seen that makes it so, and the one next thing to do. */
-export interface Verdict {
-  readonly class: HolderClass;
-  readonly evidence: readonly string[];
-  readonly advice: string;
-  /** For `foreign`: what it is when its own namespace is looked at. */
-  readonly inside?: Verdict;
+interface Rule {
+  /** The classes that it may give. Any rule may give `unknown` besides: what contradicts itself is not judged further. */
+  readonly gives: readonly HolderClass[];
+  judge(facts: Facts, owners: LiveOwners): Verdict | undefined;
 }
 
-type Rule = (facts: Facts, owners: LiveOwners) => Verdict | undefined;
-
-/** The rules in the order they are tried. Who must never be ended comes before who may be. */
-const RULES_EVERYWHERE: readonly Rule[] = [judgeExiting, judgeStuck, judgeRole, judgeLeftover];
-/** The rest, for processes of the reader's own PID namespace; a process of another one is `foreign` before they are asked. */
+/** Rules that hold wherever a process lives. Who must never be ended comes before who may be. */
+const RULES_EVERYWHERE: readonly Rule[] = [
+  { gives: ["exiting"], judge: judgeExiting },
+  { gives: ["stuck"], judge: judgeStuck },
+  { gives: ["display", "mps-server", "service"], judge: judgeRole },
+  { gives: [], judge: judgeListedOnly },
+  { gives: ["monitor"], judge: judgeMonitor },
+  { gives: ["job-leftover"], judge: judgeLeftover },
+];
+/** The rest, for processes of the reader's own PID namespace; one of another is `foreign` before they are asked. */
 const RULES: readonly Rule[] = [
-  judgeZombieLeader,
-  judgeInherited,
-  judgeOrphan,
-  judgeMonitor,
-  judgeStopped,
-  judgeDetached,
-  judgeLive,
+  { gives: ["zombie-leader"], judge: judgeZombieLeader },
+  { gives: ["inherited"], judge: judgeInherited },
+  { gives: ["orphan"], judge: judgeOrphan },
+  { gives: ["stopped"], judge: judgeStopped },
+  { gives: ["detached"], judge: judgeDetached },
+  { gives: ["live"], judge: judgeLive },
+];
+
+/** The classes in the order in which they are tried. */
+export const CLASSES_AS_TRIED: readonly HolderClass[] = [
+  ...RULES_EVERYWHERE.flatMap(({ gives }) => gives),
+  "foreign",
+  ...RULES.flatMap(({ gives }) => gives),
+  "unknown",
 ];
 
 /** Classifies one holder. */
 export function classify(facts: Facts, owners: LiveOwners): Verdict {
-  const foreign = judgeForeign(facts);
   const own = firstVerdict(RULES_EVERYWHERE, facts, owners);
   if (own) return own;
   const inside = firstVerdict(RULES, facts, owners) ?? judgeUnknown(facts);
+  const foreign = judgeForeign(facts);
   return foreign ? { ...foreign, inside } : inside;
 }
 
 function firstVerdict(rules: readonly Rule[], facts: Facts, owners: LiveOwners): Verdict | undefined {
   for (const rule of rules) {
-    const verdict = rule(facts, owners);
+    const verdict = rule.judge(facts, owners);
     if (verdict) return verdict;
   }
   return undefined;
@@ -82,13 +90,14 @@ function judgeExiting({ process }: Facts): Verdict | undefined {
   };
 }
 
-/** Functions of the NVIDIA kernel modules and their locks, as /proc/PID/wchan names them. */
-const DRIVER_FUNCTION = /^(?:_?nv|uvm|os_acquire|os_wait|rm_|rpc|_kgsp|_rm)/;
+/**
+ * Functions of the NVIDIA kernel modules and their locks, as /proc/PID/wchan names them. Disks (nvme_…, nvdimm_…) and NFS
+ * (rpc_…) have functions that begin alike.
+ */
+const DRIVER_FUNCTION = /^_*(?:nv(?!me|dimm)|uvm|os_(?:acquire|wait|delay)|rm_|rm[A-Z]|rmapi|rpc[A-Z]|kgsp)/;
 
 function judgeStuck({ process }: Facts): Verdict | undefined {
-  const isWaiting = process.state === "D" ||
-    (process.threadStates.ok && process.threadStates.value.includes("D"));
-  if (!isWaiting) return undefined;
+  if (!isInStateD(process)) return undefined;
   const place = process.waitsIn.ok ? process.waitsIn.value : undefined;
   // Waiting for a disk is in state D too, and passes.
   if (place !== undefined && !DRIVER_FUNCTION.test(place)) return undefined;
@@ -123,6 +132,16 @@ function judgeRole(facts: Facts): Verdict | undefined {
   return { class: found.role, evidence: [found.evidence], advice };
 }
 
+/** NVML keeps the pid of whoever allocated, and that pid may be somebody else's by now. */
+function judgeListedOnly({ driverUse, contexts }: Facts): Verdict | undefined {
+  if (driverUse !== "none" || contexts.length === 0) return undefined;
+  return {
+    class: "unknown",
+    evidence: ["is listed by the driver and has nothing of the driver open: its pid may have been another's"],
+    advice: "Look again in a moment. If it stays, what holds the memory is somebody else.",
+  };
+}
+
 function judgeGraphics({ contexts }: Facts): Verdict | undefined {
   if (contexts.length === 0 || contexts.some(({ context }) => context.kind !== "graphics")) return undefined;
   return {
@@ -132,10 +151,13 @@ function judgeGraphics({ contexts }: Facts): Verdict | undefined {
   };
 }
 
-function judgeLeftover(facts: Facts): Verdict | undefined {
-  const job = judgeJob(facts.process, facts.scan);
-  if (job?.state !== "ended") return undefined;
-  return { class: "job-leftover", evidence: job.evidence, advice: endAdvice(facts.process.pid) };
+function judgeMonitor({ driverUse, contexts }: Facts): Verdict | undefined {
+  if (driverUse !== "monitor" || contexts.length > 0) return undefined;
+  return {
+    class: "monitor",
+    evidence: ["has the device open and nothing mapped: it watches, it holds no memory"],
+    advice: "Leave it alone. It blocks a reset of the GPU.",
+  };
 }
 
 function judgeForeign({ process, scan }: Facts): Verdict | undefined {
@@ -154,116 +176,4 @@ function judgeForeign({ process, scan }: Facts): Verdict | undefined {
       ? `Stop the container, or name it: gpuctl clean-zombies --container ${container.id.slice(0, 12)}`
       : "Judge it from inside its namespace.",
   };
-}
-
-function judgeZombieLeader({ process }: Facts): Verdict | undefined {
-  if (!isZombieLeader(process)) return undefined;
-  return {
-    class: "zombie-leader",
-    evidence: [
-      `its main thread has ended (state Z); ${process.threads - 1} other threads live and hold everything`,
-      "ps shows <defunct>, and fuser and nvidia-smi show nothing",
-    ],
-    advice: `${endAdvice(process.pid)} SIGKILL ends it: a zombie leader is no zombie.`,
-  };
-}
-
-function judgeInherited(facts: Facts, owners: LiveOwners): Verdict | undefined {
-  if (facts.contexts.length > 0 || !facts.hasInheritedDescriptors) return undefined;
-  const held = facts.deadContexts.filter((dead) => reasonsToHold(facts, dead, owners).length > 0);
-  const [first] = held;
-  if (first === undefined) return undefined;
-  return {
-    class: "inherited",
-    evidence: [describeDead(held), ...reasonsToHold(facts, first, owners)],
-    advice: `${endAdvice(facts.process.pid)} PyTorch's loader workers leave by themselves within about 6 s.`,
-  };
-}
-
-function judgeOrphan(facts: Facts): Verdict | undefined {
-  if (facts.driverUse !== "client" && facts.contexts.length === 0) return undefined;
-  const worker = findWorker(facts.process, facts.scan);
-  if (worker?.owner !== "gone") return undefined;
-  const evidence = facts.contexts.length > 0
-    ? [...worker.evidence, "memory that its owner shared with it (CUDA IPC) is now counted as its own"]
-    : worker.evidence;
-  return { class: "orphan", evidence, advice: endAdvice(facts.process.pid) };
-}
-
-function judgeMonitor({ driverUse, contexts }: Facts): Verdict | undefined {
-  if (driverUse !== "monitor" || contexts.length > 0) return undefined;
-  return {
-    class: "monitor",
-    evidence: ["has the device open and nothing mapped: it watches, it holds no memory"],
-    advice: "Leave it alone. It blocks a reset of the GPU.",
-  };
-}
-
-function judgeStopped({ process }: Facts): Verdict | undefined {
-  if (process.state !== "T" && process.state !== "t") return undefined;
-  const isTraced = process.state === "t";
-  return {
-    class: "stopped",
-    evidence: [
-      isTraced
-        ? "is halted by a debugger (state t)"
-        : "is suspended (state T): it cannot act on SIGTERM until continued",
-    ],
-    advice: isTraced ? "Ask whoever debugs it." : `Continue it (kill -CONT ${process.pid}) or ask its owner.`,
-  };
-}
-
-function judgeDetached(facts: Facts): Verdict | undefined {
-  const { process, scan } = facts;
-  const reasons: string[] = [];
-  const multiplexer = findMultiplexer(process, scan);
-  if (multiplexer) reasons.push(`runs under ${programOf(multiplexer)} (PID ${multiplexer.pid})`);
-  if (process.ignoresHangup.ok && process.ignoresHangup.value) {
-    reasons.push("ignores SIGHUP, as nohup sets it");
-  }
-  const isAdopted = hasBeenAdopted(facts);
-  if (isAdopted && process.session === process.pid && process.terminal === 0) {
-    reasons.push("is its own session without a terminal, as setsid makes it");
-  }
-  if (isAdopted && reasons.length === 0) {
-    reasons.push("the process that started it has ended, and nothing shows that it was left by mistake");
-  }
-  if (reasons.length === 0) return undefined;
-  return { class: "detached", evidence: reasons, advice: "Ask its owner." };
-}
-
-/** Says whether its starter has ended for sure. In a container PID 1 may well be the starter. */
-function hasBeenAdopted({ process, scan }: Facts): boolean {
-  const parent = parentOf(process, scan);
-  if (parent === undefined) return false;
-  const isFirst = scan.reader.isInitialPidNamespace.ok && scan.reader.isInitialPidNamespace.value;
-  return (parent.pid === 1 && isFirst) || isInit(parent);
-}
-
-function judgeLive(facts: Facts, owners: LiveOwners): Verdict | undefined {
-  if (facts.driverUse === "unknown" && facts.contexts.length === 0) return undefined;
-  const evidence = signsOfLife(facts, owners);
-  return evidence.length === 0 ? undefined : { class: "live", evidence, advice: "None: it is at work." };
-}
-
-function signsOfLife(facts: Facts, owners: LiveOwners): readonly string[] {
-  const { process, scan } = facts;
-  const job = judgeJob(process, scan);
-  const owner = facts.contexts.length === 0 ? livingOwnerOf(facts, owners) : undefined;
-  const signs = [
-    ...(job?.state === "running" ? job.evidence : []),
-    ...(owner === undefined ? [] : [`is a part of the job of PID ${owner}, which lives`]),
-  ];
-  if (signs.length > 0) return signs;
-  if (process.pid === 1) return ["is the first process of its PID namespace"];
-  if (process.parentPid === 0) return ["was started from outside this PID namespace"];
-  const parent = parentOf(process, scan);
-  if (parent === undefined) return [];
-  const starter = ancestorsOf(process, scan).find((ancestor) => isAdopter(ancestor) && ancestor.pid !== 1) ??
-    parent;
-  return [`its starter lives: PID ${starter.pid} (${starter.comm})`];
-}
-
-function endAdvice(pid: Pid): string {
-  return `To end it safely: gpuctl clean-zombies --pid ${pid}.`;
 }

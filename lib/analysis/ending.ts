@@ -3,38 +3,20 @@
  * reasons for everything that is left alone out.
  */
 import type { GpuUuid, Pid } from "../core/ids.ts";
-import type { Bytes, ClockTicks, Milliseconds } from "../core/units.ts";
+import type { Bytes, ClockTicks } from "../core/units.ts";
 import { bytes } from "../core/units.ts";
 import type { ProcessScan } from "../model/observation.ts";
 import type { ProcessIdentity } from "../model/process.ts";
 import type { HolderClass } from "../model/snapshot.ts";
+import type { EndingPolicy } from "./ending_policy.ts";
 import type { Facts } from "./facts.ts";
 import { reasonsToHold } from "./ghosts.ts";
 import type { JudgedHolder, Judgement } from "./judge.ts";
-import { judgeJob } from "./jobs.ts";
 import { ancestorsOf } from "./lineage.ts";
+import { whyProtected } from "./protection.ts";
+import { isOfNamedContainer, whyNotChosen } from "./selection.ts";
 
-/** Classes that are ended unless told otherwise. */
-export const DEFAULT_CLASSES = ["orphan", "inherited", "zombie-leader", "job-leftover"] as const;
-/** Classes that a person may ask for by name on top of those. */
-export const WIDENING_CLASSES = ["detached", "stopped"] as const;
-
-/** What may be ended and what narrows it. Absent parts do not narrow. */
-export interface EndingPolicy {
-  readonly classes: ReadonlySet<HolderClass>;
-  readonly gpus?: ReadonlySet<GpuUuid>;
-  readonly users?: ReadonlySet<string>;
-  /** Named by a person: needs no minimum age, and may be busy. */
-  readonly pids?: ReadonlySet<Pid>;
-  readonly container?: string;
-  readonly slurmJob?: string;
-  readonly unit?: string;
-  readonly cgroup?: string;
-  readonly minAge: Milliseconds;
-  readonly minBytes: Bytes;
-  /** Command lines, users and units that are never touched. */
-  readonly protect: readonly string[];
-}
+export { DEFAULT_CLASSES, type EndingPolicy, WIDENING_CLASSES } from "./ending_policy.ts";
 
 /** One process to end, with all that was seen of it. */
 export interface PlannedAct {
@@ -97,40 +79,17 @@ interface Frame {
 }
 
 /** Who names a container judges its processes as they look from inside it. */
-function insideView(holder: JudgedHolder, { container }: EndingPolicy): JudgedHolder {
+function insideView(holder: JudgedHolder, policy: EndingPolicy): JudgedHolder {
   const { facts, verdict } = holder;
-  const own = facts.process.owner.ok ? facts.process.owner.value.container?.id : undefined;
-  const isNamed = container !== undefined && own?.startsWith(container);
-  return isNamed && verdict.inside ? { facts, verdict: verdict.inside } : holder;
+  const isSeenInside = verdict.inside && isOfNamedContainer(facts.process, policy);
+  return isSeenInside ? { facts, verdict: verdict.inside } : holder;
 }
 
 /** The first reason not to end a holder; `undefined` when there is none. */
 function whyKept(holder: JudgedHolder, earlier: JudgedHolder | undefined, frame: Frame): string | undefined {
-  return whyProtected(holder, frame) ?? whyUnproven(holder, earlier, frame) ??
-    whyNotChosen(holder.facts, frame) ??
-    whyTooSmall(holder.facts, frame);
-}
-
-function whyProtected({ facts, verdict }: JudgedHolder, { second, policy }: Frame): string | undefined {
-  const { process } = facts;
-  const { reader } = second.scan;
-  if (process.pid === 1) return "PID 1 is never ended";
-  if (reader.ownPids.includes(process.pid) || reader.ancestorPids.includes(process.pid)) {
-    return "gpuctl runs under it";
-  }
-  if (!reader.isRoot && !(process.uid.ok && process.uid.value === reader.uid)) {
-    return "belongs to another user";
-  }
-  if (process.state === "D") return "is in state D: no signal reaches it";
-  if (!policy.classes.has(verdict.class)) return verdict.evidence[0] ?? `is ${verdict.class}`;
-  if (policy.protect.length > 0 && !process.argv.ok) {
-    return "its command line cannot be checked against --protect";
-  }
-  const pattern = policy.protect.find((pattern) => matchesPattern(facts, pattern));
-  if (pattern !== undefined) return `is protected by "${pattern}"`;
-  const job = judgeJob(process, second.scan);
-  if (job?.state === "running" && !isJobNamed(facts, policy)) return job.evidence[0];
-  return undefined;
+  const { second: { judgement }, policy } = frame;
+  return whyProtected(holder, { judgement, policy }) ?? whyUnproven(holder, earlier, frame) ??
+    whyNotChosen(holder.facts, policy) ?? whyTooSmall(holder.facts, frame);
 }
 
 function whyUnproven(
@@ -148,25 +107,6 @@ function whyUnproven(
   const share = busyShare(facts, earlier.facts, frame);
   if (!isNamed && share > BUSY_SHARE) {
     return `is at work: it used ${Math.round(share * 100)} % of a core between two looks`;
-  }
-  return undefined;
-}
-
-function whyNotChosen(facts: Facts, { policy }: Frame): string | undefined {
-  const { process, devices } = facts;
-  const owner = process.owner.ok ? process.owner.value : undefined;
-  if (policy.pids && !policy.pids.has(process.pid)) return "was not named";
-  if (policy.gpus && !devices.some(({ gpu }) => policy.gpus?.has(gpu))) return "is on another GPU";
-  if (policy.users && !(process.user.ok && policy.users.has(process.user.value))) {
-    return "belongs to another user";
-  }
-  if (policy.container !== undefined && !owner?.container?.id.startsWith(policy.container)) {
-    return "is not of that container";
-  }
-  if (policy.slurmJob !== undefined && owner?.slurmJob !== policy.slurmJob) return "is not of that Slurm job";
-  if (policy.unit !== undefined && owner?.unit !== policy.unit) return "is not of that unit";
-  if (policy.cgroup !== undefined && !isInCgroup(owner?.cgroup, policy.cgroup)) {
-    return "is not in that cgroup";
   }
   return undefined;
 }
@@ -210,34 +150,11 @@ function heldBytes(facts: Facts, { judgement }: { readonly judgement: Judgement 
 }
 
 function deadKeptBy(facts: Facts, judgement: Judgement) {
-  if (facts.contexts.length > 0) return [];
+  if (facts.contexts.length > 0 || !facts.hasInheritedDescriptors) return [];
   return facts.deadContexts.filter((dead) => reasonsToHold(facts, dead, judgement.owners).length > 0);
 }
 
 function busyShare(now: Facts, before: Facts, { first, second }: Frame): number {
   const window = second.ticks - first.ticks;
   return window > 0 ? (now.process.cpuTicks - before.process.cpuTicks) / window : 0;
-}
-
-function isJobNamed({ process }: Facts, policy: EndingPolicy): boolean {
-  const owner = process.owner.ok ? process.owner.value : undefined;
-  if (policy.pids?.has(process.pid)) return true;
-  return (policy.slurmJob !== undefined && owner?.slurmJob === policy.slurmJob) ||
-    (policy.container !== undefined && owner?.container?.id.startsWith(policy.container) === true);
-}
-
-/** A pattern is plain text, looked for in the command line, the user's name, the unit and the container's id. */
-function matchesPattern({ process }: Facts, pattern: string): boolean {
-  const owner = process.owner.ok ? process.owner.value : undefined;
-  const texts = [
-    process.argv.ok ? process.argv.value.join(" ") : process.comm,
-    process.user.ok ? process.user.value : "",
-    owner?.unit ?? "",
-    owner?.container?.id ?? "",
-  ];
-  return texts.some((text) => text.includes(pattern));
-}
-
-function isInCgroup(path: string | undefined, named: string): boolean {
-  return path !== undefined && (path === named || path.startsWith(named.endsWith("/") ? named : `${named}/`));
 }

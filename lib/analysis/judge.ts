@@ -2,9 +2,10 @@
 import { valueOf } from "../core/reading.ts";
 import { contextsOf, type DriverReport, type Gpu } from "../model/gpu.ts";
 import type { ProcessScan } from "../model/observation.ts";
-import { classify, type Verdict } from "./classify.ts";
+import { classify } from "./classify.ts";
 import { type DeadContext, type Facts, gatherFacts, hasEnded } from "./facts.ts";
 import type { LiveOwners } from "./ghosts.ts";
+import type { Verdict } from "./verdict.ts";
 
 /** One holder with the facts about it and what they come to. */
 export interface JudgedHolder {

@@ -74,17 +74,16 @@ function readHeldNodes(
   const recognise = (file: OpenFile) => recogniseFile(file, recogniser, files);
   const read = (directory: string) => reader.read(`${directory}/fd`, recognise);
   const table = read(String(pid));
-  if (table === undefined || table.refused !== undefined) {
-    const failure = explainFailure(pid, table?.refused, procRoot);
-    if (failure !== undefined) return failure;
+  if (table === undefined) return explainClosedTable(pid, procRoot);
+  if (table.refused !== undefined && isDeniedLink(`${procRoot}/${pid}/fd/${table.refused}`)) {
+    return "unreadable";
   }
-  if (table && table.count > 0) return { task: pid, nodes: groupByNode(table) };
+  if (table.count > 0) return { task: pid, nodes: groupByNode(table) };
   // A main thread that has ended has no table while the others live on with everything (proc_pid_task(5)).
   if (reader.countThreads(`${pid}/task`) < 2) return { task: pid, nodes: [] };
   for (const task of tasksOf(`${procRoot}/${pid}`)) {
-    const table = read(`${pid}/task/${task}`);
-    if (table?.refused !== undefined) return "unreadable";
-    if (table && table.count > 0) return { task, nodes: groupByNode(table) };
+    const ofTask = read(`${pid}/task/${task}`);
+    if (ofTask && ofTask.count > 0) return { task, nodes: groupByNode(ofTask) };
   }
   return { task: pid, nodes: [] };
 }
@@ -102,26 +101,32 @@ function recogniseFile(
   return node;
 }
 
-/**
- * Looks again at what the fast reader could not read, this time for the reason. `undefined` where nothing is kept from
- * us: a kernel thread or a zombie has nothing, and a file whose file system does not answer is no node.
- */
-function explainFailure(
-  pid: Pid,
-  descriptor: number | undefined,
-  procRoot: string,
-): "gone" | "unreadable" | undefined {
+/** Looks again at a table that the fast reader could not open, this time for the reason. */
+function explainClosedTable(pid: Pid, procRoot: string): HeldNodes | "gone" | "unreadable" {
   const directory = `${procRoot}/${pid}`;
   try {
-    if (descriptor === undefined) readdirSync(`${directory}/fd`);
-    else readlinkSync(`${directory}/fd/${descriptor}`);
-    return undefined;
+    readdirSync(`${directory}/fd`);
   } catch (error) {
-    if (isGone(error)) return descriptor === undefined ? "gone" : undefined;
-    return holdsNothing(directory) ? undefined : "unreadable";
+    if (isGone(error)) return "gone";
+  }
+  return holdsNothing(directory) ? { task: pid, nodes: [] } : "unreadable";
+}
+
+/**
+ * Looks again at a descriptor whose file the kernel told nothing of. One that was closed meanwhile, or whose file system
+ * does not answer, keeps no node from us; where even the link may not be read none of the others may.
+ */
+function isDeniedLink(link: string): boolean {
+  try {
+    readlinkSync(link);
+    return false;
+  } catch (error) {
+    if (isGone(error) || isDenied(error)) return isDenied(error);
+    throw error;
   }
 }
 
+/** Says whether there is nothing to be kept from us: a kernel thread and a zombie have no descriptors. */
 function holdsNothing(directory: string): boolean {
   try {
     const stat = findStat(directory);

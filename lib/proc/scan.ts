@@ -44,7 +44,7 @@ export interface HolderScan {
 export interface CompletionOptions {
   readonly deadline: Milliseconds;
   /** Pids that the driver lists. */
-  readonly listed: Iterable<Pid>;
+  readonly listed: readonly Pid[];
   /** Processes that this program has started for its own ends. */
   readonly helpers: readonly Pid[];
   /** Also looks for nodes among the mappings of processes that have none open. For when memory stays unexplained. */
@@ -124,17 +124,18 @@ async function completeScan(
   };
   const sharedWith = findSharers(inheritors, descriptors.held, compare);
   const found = new Map(Array.from(read, ([pid, { process }]) => [pid, process]));
-  const supervisors = await readSupervisors(found, incomplete, family);
+  const holders = [...uses.keys(), ...listed].flatMap((pid) => found.get(pid) ?? []);
+  const supervisors = await readSupervisors(holders, incomplete, family);
   return { reader, processes: found, uses, sharedWith, supervisors, coverage };
 }
 
-/** Reads the supervisors if anybody's owner has one. Of a part of them nothing can be concluded. */
+/** Reads the supervisors if any holder's owner has one. Of a part of them nothing can be concluded. */
 async function readSupervisors(
-  processes: ReadonlyMap<Pid, Process>,
+  holders: readonly Process[],
   incomplete: Absent | undefined,
   family: FamilyOptions,
 ): Promise<Reading<readonly Process[]>> {
-  if (![...processes.values()].some(hasSupervisor)) return absent("not-asked");
+  if (!holders.some(hasSupervisor)) return absent("not-asked");
   if (incomplete) return incomplete;
   const read = new Map<Pid, ReadProcess>();
   const pids = listSupervisors(family.calls.procRoot);

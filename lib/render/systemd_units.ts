@@ -148,7 +148,7 @@ CapabilityBoundingSet=CAP_KILL CAP_SYS_PTRACE CAP_DAC_READ_SEARCH
 # make nodes or load the module through nvidia-modprobe.
 DevicePolicy=closed
 DeviceAllow=char-nvidia* rw
-# To talk to its helper process. The driver's daemons have their sockets in the file system too.
+# For the driver's own daemons, whose sockets lie in the file system.
 RestrictAddressFamilies=AF_UNIX
 # Where some clusters keep the driver's library.
 BindReadOnlyPaths=-/home/kubernetes/bin/nvidia

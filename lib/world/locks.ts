@@ -1,14 +1,14 @@
 import { closeSync, constants, openSync } from "node:fs";
 import { GpuctlError, messageOf } from "../core/errors.ts";
 import type { TakeLock } from "../native/flock.ts";
-import { lockPath, makePrivateFolder, type User } from "./places.ts";
+import { makePrivateFolder, runtimePath, type User } from "./places.ts";
 import type { Locks } from "./ports.ts";
 
 /** Locks of the kernel's: one is free again the moment its holder ends, whatever happened to it. */
 export function createLocks(user: User, takeLock: TakeLock): Locks {
   return {
     acquire(name, source) {
-      const path = lockPath(name, source, user);
+      const path = runtimePath(`${name}.lock`, source, user);
       makePrivateFolder(path, user);
       const descriptor = openLockFile(path);
       if (!takeLock(descriptor)) {

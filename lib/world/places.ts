@@ -14,13 +14,11 @@ export interface User {
 
 const PRIVATE = 0o700;
 
-/** The lock file of an act on a source. A simulated server has its own. */
-export function lockPath(name: string, source: LiveSource, { uid, runtimeDirectory }: User): string {
-  if (source.kind === "sim") return `${source.directory}/${name}.lock`;
-  if (uid === 0) return `/run/gpuctl/${name}.lock`;
-  return `${
-    runtimeDirectory?.startsWith("/") ? `${runtimeDirectory}/gpuctl` : `/tmp/gpuctl-${uid}`
-  }/${name}.lock`;
+/** A file that lives until the next boot: a lock, or a note for the next run. A simulated server has its own. */
+export function runtimePath(name: string, source: LiveSource, { uid, runtimeDirectory }: User): string {
+  if (source.kind === "sim") return `${source.directory}/${name}`;
+  if (uid === 0) return `/run/gpuctl/${name}`;
+  return `${runtimeDirectory?.startsWith("/") ? `${runtimeDirectory}/gpuctl` : `/tmp/gpuctl-${uid}`}/${name}`;
 }
 
 /** Where acts on a source are recorded unless told. */

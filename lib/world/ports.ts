@@ -187,6 +187,7 @@ export interface World {
   observe(source: LiveSource, options: LookOptions): Promise<Observation>;
   openSampler(source: LiveSource): Promise<Sampler>;
   readonly locks: Locks;
+  readonly notes: Notes;
   /** The record at this path, or at the place that acts on this source are recorded in. */
   openAuditLog(path: string | undefined, source: LiveSource): AuditLog;
   readonly details: ProcessDetails;
@@ -210,6 +211,13 @@ export interface Locks {
    * @throws {GpuctlError} if there is no safe place for it
    */
   acquire(name: string, source: LiveSource): Disposable | undefined;
+}
+
+/** Small texts that one run leaves for the next, about one source. Lost with a reboot. */
+export interface Notes {
+  read(name: string, source: LiveSource): string | undefined;
+  /** @throws {GpuctlError} if there is no safe place for it */
+  write(name: string, source: LiveSource, text: string): void;
 }
 
 /** A record of everything that was ended or reset. */

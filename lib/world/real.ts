@@ -21,6 +21,7 @@ import { realClock } from "./clock.ts";
 import { realFiles } from "./files.ts";
 import type { EarlyHelper } from "./early_helper.ts";
 import { createLocks } from "./locks.ts";
+import { createNotes } from "./notes.ts";
 import { type Hardware, observeMachine } from "./observe.ts";
 import { realOutputFiles } from "./output_files.ts";
 import { auditPath, type User } from "./places.ts";
@@ -46,6 +47,7 @@ export async function openWorld(early: EarlyHelper): Promise<World> {
     self,
     variable,
     locks: createLocks(user, bindFlock(libc)),
+    notes: createNotes(user),
     look: (source, options) => look(source, options, base),
     observe: (source, options) => observe(source, options, base),
     openSampler: async (source) => (await openHardware(source, base)).sampler,

@@ -268,6 +268,15 @@ test("diff passes on descriptors that it was given, such as those of <(...)", as
   assert.equal((await program.ended).stdout, "substituted\nnine\n");
 });
 
+test("diff keeps its own descriptors from the job", async () => {
+  await using sim = await startSim({ gpus: 1 });
+  using folder = temporaryFolder();
+  const ended = await sim.run(["diff", "--record", `${folder.path}/samples`, "--", "ls", "/proc/self/fd"]);
+
+  // The fourth is the folder that ls reads.
+  assert.equal(ended.stdout, "0\n1\n2\n3\n");
+});
+
 test("diff gives the job its arguments byte for byte", async () => {
   await using sim = await startSim({ gpus: 1 });
   const script = `${

@@ -66,6 +66,6 @@ test("run_tests.ts refuses a layer that is none", async () => {
     signal: null,
     stdout: "",
     stderr:
-      "test: no layer is called units; there are scripts, unit, property, contract, e2e, e2e-deno, hardware\n",
+      "test: no layer is called units; there are scripts, unit, property, contract, e2e, e2e-deno, hardware, systemd\n",
   });
 });

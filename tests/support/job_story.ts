@@ -10,7 +10,7 @@ import { bytes, clockTicks, milliseconds } from "../../lib/core/units.ts";
 import type { JobDiff, SettleEnd } from "../../lib/model/diff.ts";
 import type { DriverReport } from "../../lib/model/gpu.ts";
 import type { Snapshot } from "../../lib/model/snapshot.ts";
-import { type MachineSpec, observe, reportOf } from "./machine.ts";
+import { type MachineSpec, observe, type ProcessSpec, reportOf } from "./machine.ts";
 
 export const MIB = 1024 ** 2;
 export const TOLERANCE = bytes(MIB);
@@ -34,6 +34,9 @@ export interface JobStory {
   /** Changes one look's snapshot, for what a machine cannot say. */
   readonly edit?: { before?(snapshot: Snapshot): Snapshot; after?(snapshot: Snapshot): Snapshot };
 }
+
+/** This program itself, which takes the job's orphans in. */
+export const GPUCTL: ProcessSpec = { pid: 99_999, program: "/usr/bin/gpuctl" };
 
 /** A member as these machines have it: start ticks are ten times the pid. */
 export function memberOf(id: number): Member {

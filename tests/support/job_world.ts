@@ -141,7 +141,7 @@ export function jobWorld(spec: JobWorldSpec): FakeJobWorld {
         },
         [Symbol.asyncDispose]: () => Promise.resolve(),
       }),
-    openJobRunner: () => Promise.resolve(runner),
+    runner,
   };
 }
 

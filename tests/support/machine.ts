@@ -6,7 +6,7 @@ import type { TimedJudgement } from "../../lib/analysis/ending.ts";
 import { judgeHolders } from "../../lib/analysis/judge.ts";
 import { deviceMinor, gpuIndex, gpuUuid, parseBusId, type Pid, pid, uid } from "../../lib/core/ids.ts";
 import { absent, known, type Reading, type Why } from "../../lib/core/reading.ts";
-import { bytes, clockTicks } from "../../lib/core/units.ts";
+import { bytes, clockTicks, percent } from "../../lib/core/units.ts";
 import type { Context, ContextKind, DriverReport, Gpu, ProcessList } from "../../lib/model/gpu.ts";
 import type { DeviceUse, Observation, ProcessScan } from "../../lib/model/observation.ts";
 import type { Owner, Process, ProcessState } from "../../lib/model/process.ts";
@@ -66,7 +66,11 @@ export interface MachineSpec {
   /** Contexts of pids that are not alive. */
   readonly dead?: readonly { readonly pid: number; readonly on?: readonly number[]; readonly mib: number }[];
   /** One entry a GPU; `usedMib` is what is listed unless given. */
-  readonly gpus?: readonly { readonly usedMib?: number; readonly list?: "known" | "incomplete" | Why }[];
+  readonly gpus?: readonly {
+    readonly usedMib?: number;
+    readonly list?: "known" | "incomplete" | Why;
+    readonly utilization?: number;
+  }[];
   readonly reader?: {
     readonly isRoot?: boolean;
     readonly isInitial?: boolean;
@@ -161,7 +165,7 @@ function gpuOf(index: number, spec: NonNullable<MachineSpec["gpus"]>[number], co
     memoryReserved: known(reserved),
     memoryFree: known(bytes(total - reserved - used)),
     usedIncludesReserve: known(false),
-    utilization: absent("not-asked"),
+    utilization: spec.utilization === undefined ? absent("not-asked") : known(percent(spec.utilization)),
     persistenceMode: known(true),
     computeMode: known("default"),
     displayActive: known(false),

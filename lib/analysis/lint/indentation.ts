@@ -8,14 +8,13 @@ export function findBadIndentation(
   text: string,
   lines: readonly LogicalLine[],
 ): { readonly offset: number; readonly why: string } | undefined {
-  const open: number[] = [];
+  const open = [0];
   for (const { start, isAfterColon } of lines) {
     const { column, end } = readIndentation(text, start);
     const character = text[end];
     if (character === undefined || character === "\n" || character === "\r" || character === "#") continue;
-    const top = open.at(-1);
-    // The first line sets the level: IPython lets a cell be indented as a whole.
-    if (top === undefined || isAfterColon && column > top) open.push(column);
+    const top = open.at(-1) ?? 0;
+    if (isAfterColon && column > top) open.push(column);
     else if (column > top) return { offset: end, why: "it is indented, and nothing in front calls for that" };
     else {
       while ((open.at(-1) ?? 0) > column) open.pop();

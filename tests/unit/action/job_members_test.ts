@@ -97,6 +97,14 @@ test("JobMembers cannot place a pid that was dead before it was looked up, unles
   assert.deepEqual([members.isJobs(pid(7)), members.isJobs(pid(12))], [false, true]);
 });
 
+test("JobMembers takes a pid that was somebody else's for somebody else's after its death too", () => {
+  const { members, look } = follow([7]);
+  look({ processes: [] });
+  look({ processes: [], dead: [{ pid: 7, mib: 520 }] });
+
+  assert.equal(members.isJobs(pid(7)), false);
+});
+
 test("JobMembers reads a process's libraries once, and only when it has been there for a while", () => {
   const { members, reads, look } = follow();
   const machine = { processes: [context(12, OWN_PID)] };

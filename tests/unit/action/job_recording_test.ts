@@ -8,11 +8,16 @@ import { sampleOf } from "../../support/job_story.ts";
 const sample = { phase: "run" as const, ...sampleOf([100, { processes: [] }]), isJobs: () => false };
 
 /** A file with room for some lines. */
-function fileFor(room: number): LineFile & { readonly lines: string[] } {
+function fileFor(room: number): LineFile & { readonly lines: string[]; readonly attempts: number } {
   const lines: string[] = [];
+  let attempts = 0;
   return {
     lines,
+    get attempts() {
+      return attempts;
+    },
     append(line) {
+      attempts++;
       if (lines.length >= room) throw new GpuctlError("unavailable", "Cannot write samples: ENOSPC");
       lines.push(line);
     },
@@ -41,6 +46,6 @@ test("JobRecording lets a full disk end the recording, never the job", () => {
   recording.add(sample);
 
   assert.equal(recording.failure?.message, "Cannot write samples: ENOSPC");
-  assert.equal(file.lines.length, 1);
+  assert.deepEqual([file.lines.length, file.attempts], [1, 2]);
   assert.equal(recording.series?.lastAt, 100);
 });

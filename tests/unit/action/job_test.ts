@@ -216,6 +216,21 @@ test("runJob() kills everything of the job that is left after the grace", async 
   assert.deepEqual(diff.end, { kind: "killed", signal: 9 });
 });
 
+test("runJob() gives what escaped its whole grace before it waits for the memory", async () => {
+  const escaped: ProcessSpec = { pid: 950, parent: OWN_PID, touch: "context", mib: 600 };
+  const { diff, world } = await run({
+    diesOf: { signal: "SIGTERM", afterMs: 10 },
+    machine: (at, signals) => {
+      const isKilled = signals.some(({ pid, signal }) => pid === 950 && signal === "SIGKILL");
+      return { processes: [...(at < 1010 ? [command()] : []), ...(isKilled ? [] : [escaped])] };
+    },
+  }, { timeout: milliseconds(1000), grace: milliseconds(2000) });
+
+  assert.deepEqual(world.signals.at(-1), { atMs: 3000, pid: 950, signal: "SIGKILL" });
+  assert.equal(diff.verdict, "released");
+  assert.ok(diff.settledFor < 100, `waited ${diff.settledFor} ms`);
+});
+
 test("runJob() passes signals on to the command, but not those that the terminal sent it as well", async () => {
   const { world } = await run({
     endsAtMs: 1000,
@@ -264,6 +279,26 @@ test("runJob() ends the job's own leftovers when asked, records it first, and re
     ["intent", undefined],
     ["outcome", "ended"],
   ]);
+});
+
+test("runJob() ends its own leftover and leaves an importer beside it alone", async () => {
+  const two = { gpus: [{}, {}] };
+  const server = (mib: number): ProcessSpec => ({ pid: 300, touch: "context", mib });
+  const escaped: ProcessSpec = { pid: 950, parent: OWN_PID, touch: "context", mib: 600, on: [1] };
+  const { diff, world } = await run({
+    endsAtMs: 500,
+    machine: (at, signals) => ({
+      ...two,
+      processes: [
+        server(at < 500 ? 518 : 4096),
+        ...(at < 500 ? [command()] : []),
+        ...(signals.some(({ pid }) => pid === 950) ? [] : [escaped]),
+      ],
+    }),
+  }, { killLeftovers: true });
+
+  assert.deepEqual(diff.gpus.map(({ verdict }) => verdict.kind), ["moved", "held"]);
+  assert.deepEqual(world.signals.map(({ pid }) => pid), [950]);
 });
 
 test("runJob() never ends an importer that is not the job's", async () => {

@@ -5,7 +5,7 @@ import type { GpuDiff, JobDiff } from "../../../lib/model/diff.ts";
 import type { Gpu } from "../../../lib/model/gpu.ts";
 import type { Snapshot } from "../../../lib/model/snapshot.ts";
 import { type MachineSpec, type ProcessSpec, uuidOf } from "../../support/machine.ts";
-import { evidenceOf, MIB, tell } from "../../support/job_story.ts";
+import { evidenceOf, GPUCTL, MIB, tell } from "../../support/job_story.ts";
 import { diffJob } from "../../../lib/analysis/diff_job.ts";
 
 const IDLE: MachineSpec = { processes: [] };
@@ -100,7 +100,7 @@ test("diffJob() names the child that inherited a dead process's memory", () => {
   const diff = tell({
     before: IDLE,
     run: [[100, { processes: [worker, child] }]],
-    after: { processes: [child], dead: [{ pid: 900, mib: 4096 }] },
+    after: { processes: [GPUCTL, child], dead: [{ pid: 900, mib: 4096 }] },
     job: [900],
     alive: [910],
     settleEnd: "stalled",
@@ -159,6 +159,23 @@ test("diffJob() says moved when an importer grew by what the dead exporter had",
   assert.deepEqual(diff.leftovers.map(({ holder, isJobs, why }) => [holder.pid, isJobs, why]), [
     [300, false, "took over 109 GiB on GPU 0 from PID 900, which has ended, as CUDA IPC does"],
   ]);
+});
+
+test("diffJob() says moved when the importer is a process of the job as well", () => {
+  const importer = (mib: number): ProcessSpec => ({ pid: 901, touch: "context", mib });
+  const exporter: ProcessSpec = { pid: 900, touch: "context", mib: 3590 };
+  const diff = tell({
+    before: IDLE,
+    run: [[100, { processes: [importer(518), exporter] }]],
+    settle: [[1010, { processes: [importer(3590)] }]],
+    after: { processes: [importer(3590)] },
+    job: [900, 901],
+    alive: [901],
+  });
+
+  assert.equal(gpuOf(diff).verdict.kind, "moved");
+  assert.deepEqual(gpuOf(diff).left, known(3590 * MIB));
+  assert.deepEqual(diff.leftovers.map(({ holder, isJobs }) => [holder.pid, isJobs]), [[901, true]]);
 });
 
 test("diffJob() tells a neighbour who grew while the job ran from the job", () => {
@@ -244,6 +261,36 @@ test("diffJob() says still releasing with rate and estimate when the wait ended 
   assert.deepEqual(gpuOf(diff).verdict, {
     kind: "still-releasing",
     rate: { perSecond: 20_000 * MIB, over: 1000, remaining: 1000 },
+  });
+});
+
+test("diffJob() says still releasing while the driver still lists the job's process as well", () => {
+  const draining = (mib: number): MachineSpec => ({ processes: [{ ...worker, mib }] });
+  const diff = tell({
+    before: IDLE,
+    run: [[100, draining(8000)]],
+    settle: [[1000, draining(8000)], [2000, draining(6000)]],
+    after: draining(6000),
+    job: [900],
+    alive: [900],
+    settleEnd: "limit",
+  });
+
+  assert.deepEqual(gpuOf(diff).verdict, {
+    kind: "still-releasing",
+    rate: { perSecond: 2000 * MIB, over: 1000, remaining: 3000 },
+  });
+});
+
+test("diffJob() does not hold unlisted memory against a job that was not seen on that GPU", () => {
+  const diff = tell({ before: IDLE, run: [[100, IDLE]], after: { processes: [], gpus: [{ usedMib: 700 }] } });
+
+  assert.deepEqual(gpuOf(diff).verdict, {
+    kind: "unknown",
+    reason: absent(
+      "not-reported",
+      "it is charged to no process, and the job was not seen on this GPU",
+    ),
   });
 });
 

@@ -42,6 +42,13 @@ test("MemorySeries makes slots longer instead of more, and loses no peak by it",
   assert.equal(gpu.total[375], 5 * MIB);
 });
 
+test("MemorySeries leaves nothing behind in the slots that it makes free", () => {
+  const { series, gpu } = seriesOf([look(11_990, [at(900, 77)]), look(12_010, [at(900, 5)])]);
+
+  assert.equal(series.slot, 40);
+  assert.deepEqual([gpu.total[299], gpu.total[300], gpu.total[599]], [77 * MIB, 5 * MIB, NaN]);
+});
+
 test("MemorySeries takes the processes of a large job together beyond the first 24", () => {
   const { gpu } = seriesOf([look(0, Array.from({ length: 30 }, (_, place) => at(900 + place, 10)))]);
 

@@ -38,10 +38,10 @@ test("SettleWatch is settled at once for a GPU that the job was not seen on", ()
   assert.deepEqual(statesOf(watchOver(IDLE, { isTouched: () => false }), [[0, used(9000)]]), ["settled"]);
 });
 
-test("SettleWatch waits for the job's own context even where the total is back", () => {
-  const before: MachineSpec = { processes: [], gpus: [{ usedMib: 100 }] };
+test("SettleWatch waits for the job's own context even where nothing is in use any more", () => {
+  const empty: MachineSpec = { processes: [{ pid: 900, touch: "context", mib: 0 }] };
 
-  assert.deepEqual(statesOf(watchOver(before), [[0, held]]), ["waiting"]);
+  assert.deepEqual(statesOf(watchOver(), [[0, empty], [20, IDLE]]), ["waiting", "settled"]);
 });
 
 test("SettleWatch takes other people's changes out", () => {

@@ -69,6 +69,15 @@ test("UsageTally has no peak of the job where the process list was never known",
   });
 });
 
+test("UsageTally keeps a peak that it knows when a later list cannot be read", () => {
+  const tally = tallyOf([
+    [0, { processes: [at(900, 70)] }],
+    [100, { processes: [], gpus: [{ list: "timed-out", usedMib: 70 }] }],
+  ]);
+
+  assert.deepEqual(tally.useOf(uuidOf(0)).jobPeak, known(70 * MIB));
+});
+
 test("UsageTally remembers since when a process has stayed near its peak", () => {
   const use = (looks: readonly (readonly [number, number])[]) =>
     tallyOf(looks.map(([ms, mib]) => [ms, { processes: [at(900, mib)] }])).processes.get(pid(900))?.get(

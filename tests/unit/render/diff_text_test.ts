@@ -8,7 +8,7 @@ import type { GpuVerdict, JobDiff } from "../../../lib/model/diff.ts";
 import { renderJobDiff, renderSnapshotDiff } from "../../../lib/render/diff_text.ts";
 import { formatVerdict } from "../../../lib/render/diff_verdict.ts";
 import { assertGolden } from "../../support/golden.ts";
-import { evidenceOf, type JobStory, MIB, tell, TOLERANCE } from "../../support/job_story.ts";
+import { evidenceOf, GPUCTL, type JobStory, MIB, tell, TOLERANCE } from "../../support/job_story.ts";
 import { type MachineSpec, observe, type ProcessSpec } from "../../support/machine.ts";
 import { diffJob } from "../../../lib/analysis/diff_job.ts";
 import { pid } from "../../../lib/core/ids.ts";
@@ -23,7 +23,7 @@ const child: ProcessSpec = { pid: 910, touch: "inherited", group: 900, parent: 9
 const LEAK: JobStory = {
   before: two([]),
   run: [[100, two([worker, child])]],
-  after: two([child], { dead: [{ pid: 900, mib: 40_960 }] }),
+  after: two([GPUCTL, child], { dead: [{ pid: 900, mib: 40_960 }] }),
   job: [900, 910],
   alive: [910, 920],
   settleEnd: "stalled",
@@ -140,7 +140,7 @@ test("renderSnapshotDiff() shows what came, went and grew", () => {
     mib: 9713,
     on: [1],
   }]);
-  const after = two([{ pid: 6, touch: "context", mib: 10_845, on: [1] }, child], {
+  const after = two([{ pid: 6, touch: "context", mib: 10_845, on: [1] }, GPUCTL, child], {
     dead: [{ pid: 900, mib: 4096 }],
   });
 

@@ -17,6 +17,8 @@ test("lintPython() takes out the statement that cannot be read, and checks the r
     ["if x:\ny = 1\n", 1],
     ["if x:\n    y = = 1\n", 2],
     ["a = 1\n    x = 1\n", 2],
+    ["    x = 1\n", 1],
+    ["if a:\n        x = 1\n    y = 1\n", 3],
     ["class A:\n    def f(self):\n        return = 1\n    def g(self): pass\n", 3],
     ["x = '''a\n", 1],
     ["x = `a\n", 1],

@@ -1,0 +1,106 @@
+/** Whom a cleaning leaves alone whatever was asked for, and whom until a person names it. */
+import { DEFAULT_CLASSES, type EndingPolicy, WIDENING_CLASSES } from "./ending_policy.ts";
+import { type Facts, isInStateD } from "./facts.ts";
+import type { JudgedHolder, Judgement } from "./judge.ts";
+import { judgeJob } from "./jobs.ts";
+import { isFirstOfNamespace } from "./lineage.ts";
+import { isNamed } from "./selection.ts";
+
+const ENDABLE: ReadonlySet<string> = new Set([...DEFAULT_CLASSES, ...WIDENING_CLASSES]);
+
+export interface ProtectionOptions {
+  readonly judgement: Judgement;
+  readonly policy: EndingPolicy;
+}
+
+/** Says what protects a holder; `undefined` when nothing does. */
+export function whyProtected(holder: JudgedHolder, options: ProtectionOptions): string | undefined {
+  const { facts, verdict } = holder;
+  const { policy } = options;
+  const why = whyUntouchable(facts);
+  if (why !== undefined) return why;
+  if (!ENDABLE.has(verdict.class) || !policy.classes.has(verdict.class)) {
+    return verdict.evidence[0] ?? `is ${verdict.class}`;
+  }
+  return whyIrreplaceable(holder) ?? whyMatched(facts, policy) ?? whyUnreadable(facts) ??
+    whyWatchedOver(facts, policy) ?? whyNeighboured(facts, options);
+}
+
+/** Nobody may name these. */
+function whyUntouchable({ process, scan: { reader } }: Facts): string | undefined {
+  if (!(reader.isInitialPidNamespace.ok && reader.isInitialPidNamespace.value)) {
+    return "is seen from inside a PID namespace, which shows too little to judge";
+  }
+  if (process.pid === 1) return "PID 1 is never ended";
+  if (reader.ownPids.includes(process.pid) || reader.ancestorPids.includes(process.pid)) {
+    return "gpuctl runs under it";
+  }
+  if (!reader.isRoot && !(process.uid.ok && process.uid.value === reader.uid)) {
+    return "belongs to another user";
+  }
+  if (process.state === "D") return "is in state D: no signal reaches it";
+  if (isInStateD(process)) return "has a thread in state D: no signal ends it";
+  if (process.state === "t") return "is halted by a debugger";
+  return undefined;
+}
+
+/** What is left of a dead container is ended with its first process; a live one's is the whole container. */
+function whyIrreplaceable({ facts, verdict }: JudgedHolder): string | undefined {
+  if (verdict.class === "job-leftover" || !isFirstOfNamespace(facts.process)) return undefined;
+  return "is the first process of its PID namespace: ending it ends everything in there";
+}
+
+function whyMatched(facts: Facts, { protect }: EndingPolicy): string | undefined {
+  if (protect.length === 0) return undefined;
+  // A dead main thread has no command line, and a process may wipe its own.
+  if (!facts.process.argv.ok || facts.process.argv.value.length === 0) {
+    return "its command line cannot be checked against --protect";
+  }
+  const pattern = protect.find((pattern) => matchesPattern(facts, pattern));
+  return pattern === undefined ? undefined : `is protected by "${pattern}"`;
+}
+
+/** What was not seen proves nothing. */
+function whyUnreadable({ process, scan, driverUse, contexts }: Facts): string | undefined {
+  if (!process.owner.ok) return "which job it belongs to cannot be read";
+  if (scan.reader.pidNamespace.ok && !process.namespacePids.ok && !process.pidNamespace.ok) {
+    return "its PID namespace cannot be read";
+  }
+  const isSeen = driverUse === "client" || (contexts.length > 0 && scan.uses.has(process.pid));
+  return isSeen ? undefined : "its use of the driver cannot be read";
+}
+
+function whyWatchedOver({ process, scan }: Facts, policy: EndingPolicy): string | undefined {
+  const job = judgeJob(process, scan);
+  if (job === undefined || job.state === "ended" || isNamed(process, policy)) return undefined;
+  const [belongs = "belongs to a job"] = job.evidence;
+  return job.state === "running" ? belongs : `${belongs}, and whether that has ended is not known`;
+}
+
+/** Ending one client of MPS in the middle of its work may fail the others (CUDA MPS guide, "Limitations"). */
+function whyNeighboured(facts: Facts, { judgement, policy }: ProtectionOptions): string | undefined {
+  const own = facts.contexts.filter(({ context }) => context.kind === "mps-client").map(({ gpu }) =>
+    gpu.uuid
+  );
+  if (own.length === 0 || policy.pids?.has(facts.process.pid)) return undefined;
+  const neighbour = judgement.holders.find(({ facts: other }) =>
+    other.process.pid !== facts.process.pid &&
+    other.contexts.some(({ gpu, context }) => context.kind === "mps-client" && own.includes(gpu.uuid))
+  );
+  if (neighbour === undefined) return undefined;
+  return `is a client of MPS beside PID ${neighbour.facts.process.pid}, whose work ending it may disturb`;
+}
+
+/** A pattern is plain text, looked for in the command line, its program, the user's name, the unit and the container's id. */
+function matchesPattern({ process }: Facts, pattern: string): boolean {
+  const owner = process.owner.ok ? process.owner.value : undefined;
+  const texts = [
+    process.argv.ok ? process.argv.value.join(" ") : "",
+    process.executable.ok ? process.executable.value : "",
+    process.comm,
+    process.user.ok ? process.user.value : "",
+    owner?.unit ?? "",
+    owner?.container?.id ?? "",
+  ];
+  return texts.some((text) => text.includes(pattern));
+}
