@@ -47,9 +47,13 @@ if (import.meta.main) {
     }
     exit(EXIT.ok);
   }
+  // A command is to have what we were given, and nothing that we open.
+  const given = argv.includes("--")
+    ? (await import("./lib/world/given_descriptors.ts")).listGivenDescriptors()
+    : [];
   // The driver needs the most time, so it is asked before the rest of this program is even loaded.
   const { startEarly } = await import("./lib/world/early_helper.ts");
   using early = startEarly(argv);
   const { openWorld } = await import("./lib/world/real.ts");
-  exit(await main(argv, await openWorld(early)));
+  exit(await main(argv, await openWorld({ early, given })));
 }

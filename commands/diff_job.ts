@@ -48,7 +48,6 @@ export async function diffJobCommand(
   }
   const source = liveSource(options.source, "run a command");
   return await withJobStatus(JOB_STATUS.failed, async () => {
-    // Before anything else is opened: what is open now was given to us, and is for the command as well.
     using runner = await world.openJobRunner();
     // What cannot be written is found out before the job has run for hours.
     for (const path of [options.output, options.report]) {

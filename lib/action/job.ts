@@ -47,10 +47,12 @@ export interface JobWorld extends Pick<World, "clock" | "processes" | "details" 
  * @throws {GpuctlError} `unavailable` if the driver gives no answer before the job; it is not started then.
  */
 export async function runJob(options: JobOptions, world: JobWorld): Promise<JobDiff | StartFailure> {
+  // The look is what the command waits for; the sampler's helper starts the driver meanwhile.
+  const looking = lookBefore(options, world);
+  looking.catch(() => {}); // It is told of below, where the sampler is there to be closed.
   await using sampler = await world.openSampler(options.source);
-  // The sampler's helper starts the driver while the first look is taken.
   const warmUp = sampler.sample(options.look);
-  const before = await lookBefore(options, world);
+  const before = await looking;
   const { gpus, variables } = options.prepare(before);
   using relay = new SignalRelay(world.runner);
   const startedAt = world.clock.monotonic();

@@ -89,7 +89,8 @@ function insideView(holder: JudgedHolder, policy: EndingPolicy): JudgedHolder {
 function whyKept(holder: JudgedHolder, earlier: JudgedHolder | undefined, frame: Frame): string | undefined {
   const { second: { judgement }, policy } = frame;
   return whyProtected(holder, { judgement, policy }) ?? whyUnproven(holder, earlier, frame) ??
-    whyNotChosen(holder.facts, policy) ?? whyTooSmall(holder.facts, frame);
+    whyNotChosen(holder.facts, policy) ?? whyNotIdle(holder.facts, policy) ??
+    whyTooSmall(holder.facts, frame);
 }
 
 function whyUnproven(
@@ -109,6 +110,12 @@ function whyUnproven(
     return `is at work: it used ${Math.round(share * 100)} % of a core between two looks`;
   }
   return undefined;
+}
+
+function whyNotIdle({ process }: Facts, { idle }: EndingPolicy): string | undefined {
+  if (idle === undefined) return undefined;
+  const span = idle.spans.get(process.pid) ?? 0;
+  return span < idle.for ? `has been idle for ${Math.floor(span / 1000)} s as far as is known` : undefined;
 }
 
 function whyTooSmall(facts: Facts, { second, policy }: Frame): string | undefined {

@@ -22,6 +22,8 @@ export interface EndingPolicy {
   readonly cgroup?: string;
   readonly minAge: Milliseconds;
   readonly minBytes: Bytes;
+  /** Only holders that have been idle for so long; `spans` is how long each has been. */
+  readonly idle?: { readonly for: Milliseconds; readonly spans: ReadonlyMap<Pid, Milliseconds> };
   /** Command lines, users and units that are never touched. */
   readonly protect: readonly string[];
 }

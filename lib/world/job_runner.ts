@@ -1,5 +1,5 @@
 /** Starts commands for real, adopts what escapes from them, and reaps what ends. */
-import { readdirSync, readlinkSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import process from "node:process";
 import { GpuctlError } from "../core/errors.ts";
 import { type Pid, pid } from "../core/ids.ts";
@@ -15,6 +15,8 @@ import type { Job, JobRunner, PassedSignal, ProcessDetails, ProcessTable, StartF
 export interface RunnerWorld {
   readonly processes: Pick<ProcessTable, "findProcess">;
   readonly details: Pick<ProcessDetails, "readArguments">;
+  /** Descriptors that we were given, and pass on. */
+  readonly given: readonly number[];
   /** How this program starts itself; with "helper" after it, it is a helper of ours and no part of any job. */
   readonly self: readonly string[];
 }
@@ -36,17 +38,15 @@ const REAP_INTERVAL_MS = 1000;
 /** The runtime reaps its own children at once. One that has been dead for so long is an orphan that we adopted. */
 const ORPHAN_AFTER_MS = 900;
 
-/** Opens the real runner. Must come before anything else is opened: it passes on the descriptors that are open now. */
+/** Opens the real runner. */
 export async function openJobRunner(world: RunnerWorld): Promise<JobRunner> {
-  const inherited = listInheritedDescriptors();
   const libc = await openLibc();
-  return new RealJobRunner({ own: bindOwnProcess(libc), spawning: bindSpawn(libc), inherited }, world);
+  return new RealJobRunner({ own: bindOwnProcess(libc), spawning: bindSpawn(libc) }, world);
 }
 
 interface Calls {
   readonly own: OwnProcessCalls;
   readonly spawning: SpawnCalls;
-  readonly inherited: readonly number[];
 }
 
 class RealJobRunner implements JobRunner {
@@ -64,10 +64,10 @@ class RealJobRunner implements JobRunner {
   }
 
   start(command: readonly string[], changes: Readonly<Record<string, string>>): Job | StartFailure {
-    const { own, spawning, inherited } = this.#calls;
+    const { own, spawning } = this.#calls;
     own.adoptOrphans();
     this.#watchChildren();
-    for (const descriptor of inherited) spawning.passOn(descriptor);
+    for (const descriptor of this.#world.given) spawning.passOn(descriptor);
     const started = this.#spawn(command, changes);
     if ("errno" in started) return describeFailure(command, started.errno);
     const child = pid(started.pid);
@@ -154,25 +154,6 @@ class RealJobRunner implements JobRunner {
     const words = this.#world.details.readArguments(pid);
     const start = [...this.#world.self, "helper"];
     return words.ok && start.every((word, place) => words.value[place] === word);
-  }
-}
-
-/**
- * What we were given beside the first three: a pipe of the shell's `<(...)`, a jobserver. Bun marks them to be closed in
- * every program it starts; its own are all anonymous inodes at this moment. Deno leaves them as they are.
- */
-function listInheritedDescriptors(): number[] {
-  if ("Deno" in globalThis) return [];
-  return readdirSync("/proc/self/fd").map(Number).filter((descriptor) =>
-    descriptor > 2 && isGiven(`/proc/self/fd/${descriptor}`)
-  );
-}
-
-function isGiven(link: string): boolean {
-  try {
-    return !readlinkSync(link).startsWith("anon_inode:");
-  } catch {
-    return false; // The one that listed the folder is closed by now.
   }
 }
 

@@ -30,8 +30,15 @@ import { realDetails } from "./process_details.ts";
 import { selfCommand } from "./self.ts";
 import { openTerminal } from "./terminal.ts";
 
+/** What was done before there was a world. */
+export interface Start {
+  readonly early: EarlyHelper;
+  /** Descriptors that this program was given beside the first three. */
+  readonly given: readonly number[];
+}
+
 /** Opens the real world. What costs time is loaded when it is first asked for. */
-export async function openWorld(early: EarlyHelper): Promise<World> {
+export async function openWorld({ early, given }: Start): Promise<World> {
   const libc = await openLibc();
   const user = readUser();
   const base = { libc, user, processes: openProcessTable(libc), self: selfCommand(), early };
@@ -54,7 +61,7 @@ export async function openWorld(early: EarlyHelper): Promise<World> {
     openAuditLog: (path, source) => openAuditFile(path ?? auditPath(source, user), user),
     openJobRunner: async () => {
       const { openJobRunner } = await import("./job_runner.ts");
-      return await openJobRunner({ processes, details: realDetails, self });
+      return await openJobRunner({ processes, details: realDetails, self, given });
     },
     simulation: {
       init: async (directory, plan) => (await openSimulation()).init(directory, plan),

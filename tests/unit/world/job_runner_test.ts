@@ -12,7 +12,7 @@ import { until } from "../../support/until.ts";
 
 async function openRunner(): Promise<JobRunner> {
   const processes = openProcessTable(await openLibc());
-  return await openJobRunner({ processes, details: realDetails, self: ["no-such-program"] });
+  return await openJobRunner({ processes, details: realDetails, self: ["no-such-program"], given: [] });
 }
 
 function started(outcome: ReturnType<JobRunner["start"]>): Job {
