@@ -1,7 +1,7 @@
 /** `gpuctl clean-zombies`: ends what was left behind, and nothing else. */
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { DEFAULT_CLASSES, type EndingPolicy, WIDENING_CLASSES } from "../lib/analysis/ending.ts";
-import type { Ending } from "../lib/core/errors.ts";
+import { type Ending, worstEnding } from "../lib/core/errors.ts";
 import { isPid, type Pid } from "../lib/core/ids.ts";
 import { bytes, milliseconds } from "../lib/core/units.ts";
 import type { Cleanup, EndOutcome } from "../lib/model/cleanup.ts";
@@ -134,14 +134,16 @@ export function cleanZombiesCommand(world: World, end: (ending: Ending) => void)
         world.terminal.out(renderJson(encodeCleanup(cleanup)));
       } else await tell(cleanup, options.quiet ?? false, world);
       const { endingOf } = await import("../lib/analysis/cleanup_ending.ts");
-      end(endingOf(cleanup));
+      const isProven = cleanup.unreadGpus.length === 0;
+      end(worstEnding([endingOf(cleanup), isProven ? "ok" : "unavailable"]));
     });
 }
 
 /** For a person the whole plan; for the journal one line an act, and silence when all is clean. */
 async function tell(cleanup: Cleanup, isQuiet: boolean, { terminal }: World): Promise<void> {
-  const { formatAct, renderCleanup } = await import("../lib/render/cleanup_text.ts");
-  const isClean = cleanup.acts.length === 0 && cleanup.ghosts.length === 0;
+  const { formatAct, formatUnread, renderCleanup } = await import("../lib/render/cleanup_text.ts");
+  const isProven = cleanup.unreadGpus.length === 0;
+  const isClean = cleanup.acts.length === 0 && cleanup.ghosts.length === 0 && isProven;
   if (!terminal.isJournal) {
     if (!(isClean && isQuiet)) terminal.out(renderCleanup(cleanup));
     return;
@@ -156,6 +158,7 @@ async function tell(cleanup: Cleanup, isQuiet: boolean, { terminal }: World): Pr
       ),
     );
   }
+  if (!isProven) terminal.err(formatJournalLine("warning", formatUnread(cleanup)));
 }
 
 function priorityOf(outcome: EndOutcome): "err" | "notice" | "info" {

@@ -61,6 +61,7 @@ export function diffCommand(
     .option("--audit-log <file>", "where --kill-leftovers records what it ends")
     .addOption(deadlineOption())
     .addHelpText("after", STATUSES)
+    .showHelpAfterError(`  hint: ${DASHES}`)
     .action(async (words, options) => {
       const job = commandAfterDashes(words, line);
       if (job !== undefined) {
@@ -71,32 +72,37 @@ export function diffCommand(
       const [before, after, ...more] = words;
       if (before === undefined || after === undefined || more.length > 0) throw misuse(words);
       const { diffSnapshotsCommand } = await import("./diff_snapshots.ts");
-      end(await diffSnapshotsCommand({ before, after }, options, world));
+      end(await diffSnapshotsCommand({ before, after, hint: DASHES }, options, world));
     });
 }
 
-const DESCRIPTION = `Looks at the GPUs, runs the command, and looks again. The command gets the terminal, its
-signals and its exit status as if gpuctl were not there. While it runs its whole tree is sampled, processes that
-escape from it included; only what a daemon starts for it (docker, systemd-run, srun) is not known to be its own.
-Afterwards gpuctl waits until the memory is back, or does not come back any more, and says for each GPU: released,
-still coming back, moved to another process (CUDA IPC), held by whom and why, held by nobody that can be seen, or
-changed by others. The report goes to standard error.
-
-With two saved snapshots (of gpuctl, or nvidia-smi's output) it says what is held in the second that was not in the
-first; that report goes to standard output.`;
+const DESCRIPTION = [
+  "Looks at the GPUs, runs the command, and looks again. The command gets the terminal, its signals and its exit status " +
+  "as if gpuctl were not there. While it runs its whole tree is sampled, processes that escape from it included; only " +
+  "what a daemon starts for it (docker, systemd-run, srun) is not known to be its own.",
+  "Afterwards gpuctl waits until the memory is back, or does not come back any more, and says for each GPU: released, " +
+  "still coming back, moved to another process (CUDA IPC), held by whom and why, held by nobody that can be seen, or " +
+  "changed by others. The report goes to standard error.",
+  "With two saved snapshots (of gpuctl, or nvidia-smi's output) it says what is held in the second that was not in the " +
+  "first; that report goes to standard output.",
+].join("\n\n");
 
 const STATUSES = `
 Exit status: the command's own (128 and the signal's number if one ended it);
-  10   it succeeded and left memory behind (--leak-exit-code); two snapshots: something is held that was not before
+  10   it succeeded and left memory behind (--leak-exit-code);
+       of two snapshots: something is held in the second that was not before
   3    it succeeded, and whether it left memory behind cannot be told
   124  it ran out of time (--timeout)
-  125  gpuctl failed; the command was not started, or its report could not be written
-  126  the command cannot be run, 127 it was not found
+  125  gpuctl failed: the command was not started, or the report not written
+  126  the command cannot be run
+  127  the command was not found
 
 Examples:
   gpuctl diff -- python job.py
-  gpuctl diff --gpu 1 --pin --report job.html -- torchrun --nproc-per-node 1 train.py
+  gpuctl diff --gpu 1 --pin --report job.html -- torchrun train.py
   gpuctl snapshot --json -o before.json; make test; gpuctl diff before.json -`;
+
+const DASHES = "a command to run stands after --: gpuctl diff -- python job.py";
 
 /** The words after the first `--` of the line; `undefined` without one. */
 function commandAfterDashes(
@@ -124,9 +130,7 @@ function misuse(words: readonly string[]): GpuctlError {
     ? "neither a command nor two snapshots were given"
     : `${words.length} words were given`;
   return new GpuctlError("usage", `Cannot compare: ${given}`, {
-    hint: words.length === 0
-      ? "gpuctl diff -- python job.py, or gpuctl diff before.json after.json"
-      : "a command stands after --: gpuctl diff -- python job.py",
+    hint: words.length === 0 ? "gpuctl diff -- python job.py, or gpuctl diff before.json after.json" : DASHES,
   });
 }
 

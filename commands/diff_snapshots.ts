@@ -18,7 +18,7 @@ const FOR_A_COMMAND = ["pin", "timeout", "killLeftovers", "record", "report"] as
  * @throws {GpuctlError} if one cannot be read, or if an option is for a command
  */
 export async function diffSnapshotsCommand(
-  { before, after }: { readonly before: string; readonly after: string },
+  { before, after, hint }: { readonly before: string; readonly after: string; readonly hint: string },
   options: DiffJobOptions,
   world: World,
 ): Promise<Ending> {
@@ -29,8 +29,8 @@ export async function diffSnapshotsCommand(
     });
   }
   // In this order, so that "now" is not older than the file it is compared with had to be read.
-  const first = await readSnapshot(before, options, world);
-  const second = await readSnapshot(after, options, world);
+  const first = await readSnapshot(before, { options, hint }, world);
+  const second = await readSnapshot(after, { options, hint }, world);
   const [left, right] = narrow(first, second, options);
   const diff = diffSnapshots(left, right, options.tolerance);
   const text = await render(diff, options.json ?? false, world);
@@ -39,10 +39,20 @@ export async function diffSnapshotsCommand(
   return endingOfSnapshots(diff);
 }
 
-async function readSnapshot(name: string, options: DiffJobOptions, world: World): Promise<NamedSnapshot> {
+/** @param hint is for whoever took a command's name for a file's. */
+async function readSnapshot(
+  name: string,
+  { options, hint }: { readonly options: DiffJobOptions; readonly hint: string },
+  world: World,
+): Promise<NamedSnapshot> {
   const look = { within: options.deadline, withUtilization: false };
-  const source = name === NOW ? options.source : { kind: "file", path: name } as const;
-  return { name: name === NOW ? "now" : name, snapshot: await world.look(source, look) };
+  if (name === NOW) return { name: "now", snapshot: await world.look(options.source, look) };
+  try {
+    return { name, snapshot: await world.look({ kind: "file", path: name }, look) };
+  } catch (error) {
+    if (!(error instanceof GpuctlError) || error.hint !== undefined) throw error;
+    throw new GpuctlError(error.failure, error.message, { hint, cause: error });
+  }
 }
 
 function narrow(

@@ -99,13 +99,18 @@ async function buildProgram(
   return program;
 }
 
+/** A complaint of commander's with its suggestion as the hint that every other one has. */
+function sayInOurWords(text: string): string {
+  return text.replace(/^error: /, "").replace(/\n\(Did you mean (.+)\?\)/, "\n  hint: did you mean $1?");
+}
+
 /** Gives every command of the tree the same manners: no exit, our own writers, options from variables. */
 function configure(command: CommandUnknownOpts, world: World): void {
   command.exitOverride().configureHelp({ showGlobalOptions: false, optionTerm: (option) => option.flags })
     .configureOutput({
       writeOut: (text) => world.terminal.out(text),
       writeErr: (text) => world.terminal.err(text),
-      outputError: (text, write) => write(`gpuctl: ${text.replace(/^error: /, "")}`),
+      outputError: (text, write) => write(`gpuctl: ${sayInOurWords(text)}`),
     });
   for (const child of command.commands) configure(child, world);
 }

@@ -3,7 +3,7 @@
  * wrong name or value is an error with its place, never ignored.
  */
 import type { CommandUnknownOpts, Option } from "@commander-js/extra-typings";
-import { errnoOf, GpuctlError, messageOf } from "../lib/core/errors.ts";
+import { errnoOf, GpuctlError, messageOf, stateOf } from "../lib/core/errors.ts";
 import { nearest } from "../lib/core/text.ts";
 import type { World } from "../lib/world/ports.ts";
 
@@ -60,7 +60,7 @@ function readConfig(path: string, isNamed: boolean, { files }: SettingsWorld): s
   } catch (error) {
     const isMissing = errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR";
     if (isMissing && !isNamed) return undefined;
-    throw new GpuctlError("usage", `Cannot read the configuration ${path}: ${messageOf(error)}`, {
+    throw new GpuctlError("usage", `Cannot read the configuration ${path}: ${stateOf(error)}`, {
       cause: error,
     });
   }
@@ -121,6 +121,10 @@ function applyEntry(
   name: string,
   value: unknown,
 ): void {
+  if (TYPED_ONLY.has(`--${name}`)) {
+    const where = `${path}:${placeOf(text, { name, table })}`;
+    throw new GpuctlError("usage", `Cannot use ${where}: "${name}" counts only on the command line`);
+  }
   const options = settableOptions(command);
   const option = options.find(({ long }) => long === `--${name}`);
   if (option === undefined) {

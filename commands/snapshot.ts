@@ -2,7 +2,7 @@
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import type { Ending } from "../lib/core/errors.ts";
 import type { Snapshot } from "../lib/model/snapshot.ts";
-import type { World } from "../lib/world/ports.ts";
+import type { Terminal, World } from "../lib/world/ports.ts";
 import { chooseGpus, deadlineOption, gpuOption, newCommand, sourceOption } from "./options.ts";
 
 /** Builds the command. */
@@ -22,19 +22,18 @@ export function snapshotCommand(world: World, end: (ending: Ending) => void): Co
     .option("-o, --output <file>", "write to a file: whole or not at all, readable by its owner only")
     .addOption(deadlineOption())
     .action(async (options) => {
-      const snapshot = await world.look(options.source, {
+      const looking = world.look(options.source, {
         within: options.deadline,
         withUtilization: options.utilization ?? false,
       });
+      // Loaded while the driver thinks.
+      const [snapshot, render] = await Promise.all([
+        looking,
+        loadRenderer(options.json ? "json" : options.format),
+      ]);
       const shown = narrow(snapshot, new Set(chooseGpus(snapshot.gpus.map(({ gpu }) => gpu), options.gpu)));
-      const text = await render(
-        shown,
-        options.json ? "json" : options.format,
-        world,
-        options.output === undefined,
-      );
-      if (options.output === undefined) world.terminal.out(text);
-      else world.files.writeWhole(options.output, text);
+      if (options.output === undefined) world.terminal.out(render(shown, world.terminal.screen));
+      else world.files.writeWhole(options.output, render(shown, undefined));
       end(judge(shown));
     });
 }
@@ -57,23 +56,19 @@ function narrow(snapshot: Snapshot, gpus: ReadonlySet<Snapshot["gpus"][number]["
 
 /** A look that saw no GPU, or whose driver did not answer, is no answer. */
 function judge(snapshot: Snapshot): Ending {
-  return snapshot.driver.ok && snapshot.gpus.length > 0 ? "ok" : "unavailable";
+  const isAnswered = snapshot.driver.ok && snapshot.source !== "proc";
+  return isAnswered && snapshot.gpus.length > 0 ? "ok" : "unavailable";
 }
 
-async function render(
-  snapshot: Snapshot,
-  format: "table" | "json" | "csv",
-  { terminal }: Pick<World, "terminal">,
-  toTerminal: boolean,
-): Promise<string> {
+type Renderer = (snapshot: Snapshot, screen: Terminal["screen"]) => string;
+
+async function loadRenderer(format: "table" | "json" | "csv"): Promise<Renderer> {
   switch (format) {
     case "json":
-      return (await import("../lib/render/snapshot_json.ts")).renderSnapshotJson(snapshot);
+      return (await import("../lib/render/snapshot_json.ts")).renderSnapshotJson;
     case "csv":
-      return (await import("../lib/render/snapshot_csv.ts")).renderSnapshotCsv(snapshot);
-    case "table": {
-      const { renderSnapshotTable } = await import("../lib/render/snapshot_table.ts");
-      return renderSnapshotTable(snapshot, toTerminal ? terminal.screen : undefined);
-    }
+      return (await import("../lib/render/snapshot_csv.ts")).renderSnapshotCsv;
+    case "table":
+      return (await import("../lib/render/snapshot_table.ts")).renderSnapshotTable;
   }
 }

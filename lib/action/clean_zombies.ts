@@ -9,10 +9,11 @@ import {
 import { type IdleRecord, idleSpans, parseIdleRecords, updateIdleRecords } from "../analysis/idle.ts";
 import { judgeHolders } from "../analysis/judge.ts";
 import { GpuctlError } from "../core/errors.ts";
+import type { GpuIndex, GpuUuid } from "../core/ids.ts";
 import type { Milliseconds } from "../core/units.ts";
 import { attribute } from "../analysis/attribute.ts";
 import type { Act, Cleanup } from "../model/cleanup.ts";
-import type { Gpu } from "../model/gpu.ts";
+import type { DriverReport, Gpu } from "../model/gpu.ts";
 import type { Observation } from "../model/observation.ts";
 import type { Ghost, Snapshot } from "../model/snapshot.ts";
 import type { LiveSource } from "../model/source_choice.ts";
@@ -49,14 +50,20 @@ export async function cleanZombies(options: CleaningOptions, world: CleaningWorl
   const policy = withIdleSpans(options.policy(first.report.gpus), first, options, world);
   const opening = planEnding(first.timed, first.timed, policy);
   // Nothing to confirm where nothing was found: a clean machine costs one look.
-  if (opening.acts.length === 0) return summarise(options, first.snapshot, { acts: [], kept: opening.kept });
+  const unreadGpus = findUnread(first, policy);
+  if (opening.acts.length === 0) {
+    return summarise(options, first.snapshot, { acts: [], kept: opening.kept, unreadGpus, policy });
+  }
   await world.clock.pause(options.confirm);
   const second = await observeWhole(options, world);
   const plan = planEnding(first.timed, second.timed, policy);
   if (options.isPlan || plan.acts.length === 0) {
-    return summarise(options, second.snapshot, { acts: plan.acts.map(plannedAct), kept: plan.kept });
+    const acts = plan.acts.map(plannedAct);
+    return summarise(options, second.snapshot, { acts, kept: plan.kept, unreadGpus, policy });
   }
-  return await act(plan, second, options, world);
+  const acts = await act(plan, second, options, world);
+  const after = attribute(await world.observe(options.source, options.look));
+  return summarise(options, after, { acts, kept: plan.kept, unreadGpus, policy });
 }
 
 /** Adds how long each holder has been idle, when that is asked for, and leaves a record for the next run. */
@@ -95,7 +102,7 @@ async function act(
   seen: WholeLook,
   options: CleaningOptions,
   world: CleaningWorld,
-): Promise<Cleanup> {
+): Promise<Act[]> {
   const { audit, clock } = world;
   const stamp = (event: string, act: Act) => ({
     schema: "gpuctl.audit/1",
@@ -111,20 +118,32 @@ async function act(
   await using sampler = await world.openSampler(options.source);
   const acts = await carryOut(plan.acts, options, { ...world, sampler });
   for (const done of acts) audit.append(stamp("outcome", done));
-  const after = attribute(await world.observe(options.source, options.look));
-  return summarise(options, after, { acts, kept: plan.kept });
+  return acts;
 }
 
 function summarise(
   { isPlan }: CleaningOptions,
   { takenAt, simulated, ghosts, problems }: Snapshot,
-  { acts, kept }: Pick<Cleanup, "acts" | "kept">,
+  { policy, ...done }: Pick<Cleanup, "acts" | "kept" | "unreadGpus"> & { readonly policy: EndingPolicy },
 ): Cleanup {
-  const planned = isPlan ? new Set(acts.map(({ pid }) => pid)) : new Set();
-  const unexplained = ghosts.filter(({ likelyHolders }: Ghost) =>
-    !likelyHolders.some(({ pid }) => planned.has(pid))
+  const planned = isPlan ? new Set(done.acts.map(({ pid }) => pid)) : new Set();
+  const unexplained = ghosts.filter(({ gpu, likelyHolders }: Ghost) =>
+    isChosen(gpu, policy) && !likelyHolders.some(({ pid }) => planned.has(pid))
   );
-  return { takenAt, simulated, isPlan, acts, kept, ghosts: unexplained, problems };
+  return { takenAt, simulated, isPlan, ...done, ghosts: unexplained, problems };
+}
+
+function findUnread({ report: { gpus, unreadableGpus } }: WholeLook, policy: EndingPolicy): GpuIndex[] {
+  const unlisted = gpus.filter(({ uuid, processList }) =>
+    processList.state !== "known" && isChosen(uuid, policy)
+  );
+  // One that has fallen off the bus has no UUID to be chosen by: whoever chose others did not mean it.
+  const lost = policy.gpus === undefined ? unreadableGpus : [];
+  return [...unlisted, ...lost].map(({ index }) => index);
+}
+
+function isChosen(uuid: GpuUuid, { gpus }: EndingPolicy): boolean {
+  return gpus === undefined || gpus.has(uuid);
 }
 
 function plannedAct({ identity, class: name, evidence, command, bytesBefore }: PlannedAct): Act {
@@ -144,7 +163,7 @@ function plannedAct({ identity, class: name, evidence, command, bytesBefore }: P
 interface WholeLook {
   readonly timed: TimedJudgement;
   readonly snapshot: Snapshot;
-  readonly report: { readonly gpus: readonly Gpu[] };
+  readonly report: DriverReport;
 }
 
 async function observeWhole(
@@ -152,13 +171,17 @@ async function observeWhole(
   { observe }: CleaningWorld,
 ): Promise<WholeLook> {
   const observation: Observation = await observe(source, look);
-  const { report, scan } = observation;
-  if (!report.ok || !scan.ok) {
-    const reason = report.ok ? scan : report;
-    const detail = reason.ok || reason.detail === undefined ? "" : `: ${reason.detail}`;
-    throw new GpuctlError("unavailable", `Cannot judge the holders: the driver gave no answer${detail}`, {
-      hint: "gpuctl doctor looks for the reason",
-    });
+  const { report, scan, problems } = observation;
+  // The kernel's own list of the GPUs stands in for a driver that is silent; it says nothing of who uses them.
+  const silence = problems.find(({ subject }) => subject === "driver")?.reason;
+  if (!report.ok || !scan.ok || silence) {
+    const reason = silence ?? (report.ok ? scan : report);
+    const detail = reason.ok ? undefined : reason.detail;
+    throw new GpuctlError(
+      "unavailable",
+      `Cannot judge the holders: ${detail ?? "the driver gave no answer"}`,
+      { hint: "gpuctl snapshot shows what can be seen without it" },
+    );
   }
   const judgement = judgeHolders(report.value, scan.value);
   return {

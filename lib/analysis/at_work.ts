@@ -32,8 +32,9 @@ export function judgeStopped({ process }: Facts): Verdict | undefined {
 /** Runs without the process that started it, and nothing shows that this is a mistake. */
 export function judgeDetached(facts: Facts): Verdict | undefined {
   const { process, scan } = facts;
-  // Inside a job that somebody watches over nothing runs on its own.
-  if (judgeJob(process, scan)?.state === "running") return undefined;
+  const job = judgeJob(process, scan);
+  // A batch system watches over all that a job starts, and ends it with the job.
+  if (job?.kind === "batch" && job.state === "running") return undefined;
   const reasons: string[] = [];
   const multiplexer = findMultiplexer(process, scan);
   if (multiplexer) reasons.push(`runs under ${programOf(multiplexer)} (PID ${multiplexer.pid})`);

@@ -132,12 +132,14 @@ function judgeRole(facts: Facts): Verdict | undefined {
   return { class: found.role, evidence: [found.evidence], advice };
 }
 
-/** NVML keeps the pid of whoever allocated, and that pid may be somebody else's by now. */
+/** NVML keeps the pid of whoever allocated, and that may be somebody else by now: a context without mappings is none. */
 function judgeListedOnly({ driverUse, contexts }: Facts): Verdict | undefined {
-  if (driverUse !== "none" || contexts.length === 0) return undefined;
+  if (contexts.length === 0 || driverUse === "client" || driverUse === "unknown") return undefined;
   return {
     class: "unknown",
-    evidence: ["is listed by the driver and has nothing of the driver open: its pid may have been another's"],
+    evidence: [
+      "is listed by the driver and has nothing of the driver mapped: its pid may have been another's",
+    ],
     advice: "Look again in a moment. If it stays, what holds the memory is somebody else.",
   };
 }

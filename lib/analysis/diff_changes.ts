@@ -17,7 +17,10 @@ export interface Pair extends Looks {
 /** The contexts of one GPU that came, went, grew or shrank. What a list that is not whole leaves out did neither. */
 export function changesOn(before: Gpu, after: Gpu, pair: Pair): ContextChange[] {
   const [was, is] = [rowsOf(before), rowsOf(after)];
-  const [wasWhole, isWhole] = [before, after].map(({ processList }) => processList.state === "known");
+  const isEqual = isSameQuery([before, pair.before], [after, pair.after]);
+  const [wasWhole, isWhole] = [before, after].map(({ processList }) =>
+    isEqual || processList.state === "known"
+  );
   const kept = new Set(
     [...was.keys()].filter((pid) => is.has(pid) && isSameProcess(pid, pair.before, pair.after)),
   );
@@ -33,6 +36,17 @@ export function changesOn(before: Gpu, after: Gpu, pair: Pair): ContextChange[] 
     return [contextChange(used.value > earlier.value ? "grown" : "shrunk", pid, { ...place, was: earlier })];
   });
   return [...gone, ...here];
+}
+
+/** Whether both lists are the answers of one query of nvidia-smi, which leaves out the same kinds of rows each time. */
+function isSameQuery(...looks: readonly (readonly [Gpu, Snapshot])[]): boolean {
+  const reasons = looks.map(([{ processList }, { source }]) =>
+    processList.state === "incomplete" && processList.reason.why === "not-reported" &&
+      (source === "file" || source === "nvidia-smi")
+      ? processList.reason.detail
+      : undefined
+  );
+  return reasons[0] !== undefined && reasons.every((reason) => reason === reasons[0]);
 }
 
 /** A context that is not listed holds nothing. */

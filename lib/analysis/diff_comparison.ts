@@ -22,7 +22,10 @@ export function describeComparison(before: Snapshot, after: Snapshot): string[] 
       "The machine was rebooted between the snapshots: no process of the first one can be in the second.",
     );
   }
-  if (before.takenAt > after.takenAt) notes.push("The second snapshot is older than the first.");
+  // Saved text need not say when it was taken.
+  if (after.takenAt !== "" && before.takenAt > after.takenAt) {
+    notes.push("The second snapshot is older than the first.");
+  }
   if (before.simulated !== after.simulated) notes.push("Only one of the snapshots is of a simulated server.");
   const shared = before.holders.filter(({ pid }) => after.holders.some((holder) => holder.pid === pid));
   if (shared.some(({ pid }) => !startOf(pid, before)?.ok || !startOf(pid, after)?.ok)) {

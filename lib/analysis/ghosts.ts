@@ -1,6 +1,6 @@
 /** Who keeps the memory of a dead process: the driver's list will never say. */
 import type { Pid } from "../core/ids.ts";
-import type { DeviceUse } from "../model/observation.ts";
+import type { DeviceUse, ProcessScan } from "../model/observation.ts";
 import type { LikelyHolder } from "../model/snapshot.ts";
 import { type DeadContext, type Facts, isHeir } from "./facts.ts";
 import { ancestorsOf, isAdopter, isReaper, parentOf } from "./lineage.ts";
@@ -53,10 +53,10 @@ export function findKept(facts: Facts, owners: LiveOwners): readonly DeadContext
 }
 
 /** The live process that started the driver and shares its descriptor with this one, or is its ancestor. */
-export function livingOwnerOf(facts: Facts, owners: LiveOwners): Pid | undefined {
-  const shared = facts.scan.sharedWith.get(facts.process.pid);
-  const sharer = shared?.ok ? shared.value.find((pid) => owners.has(pid)) : undefined;
-  return sharer ?? ancestorsOf(facts.process, facts.scan).find(({ pid }) => owners.has(pid))?.pid;
+export function livingOwnerOf({ process, scan }: Facts, owners: LiveOwners): Pid | undefined {
+  const shared = scan.sharedWith.get(process.pid);
+  const sharer = shared?.ok ? shared.value.find((pid) => owners.has(pid) || mayOwn(pid, scan)) : undefined;
+  return sharer ?? ancestorsOf(process, scan).find(({ pid }) => owners.has(pid))?.pid;
 }
 
 /** The live processes that may keep one ghost's memory, the likeliest first. */
@@ -88,13 +88,24 @@ function hasLostForker({ process, scan, deadContexts }: Facts): boolean {
     deadContexts.some(({ context: { pid } }) => pid === process.processGroup || pid === process.session);
 }
 
+/**
+ * Says whether too little is seen of a sharer to rule it out as the owner. Neither an heir is one, nor a program that
+ * was started with the descriptors open: execve(2) keeps them and drops every mapping.
+ */
+function mayOwn(sharer: Pid, scan: ProcessScan): boolean {
+  if (isHeir(sharer, scan)) return false;
+  const uses = scan.uses.get(sharer);
+  return uses === undefined || !uses.every(({ mappings }) => mappings.ok && mappings.value === 0);
+}
+
 /** Says whether it was not ruled out that a live owner shares the process's descriptors. */
 function mayShareWithOwner({ process, scan }: Facts, owners: LiveOwners): boolean {
   if (scan.coverage.cutShort) return true;
   if (scan.sharedWith.get(process.pid)?.ok) return false;
   const mapped = mappedMinors(scan.uses.get(process.pid));
-  return [...owners].some((owner) => {
-    const theirs = scan.uses.get(owner);
+  return [...owners, ...scan.uses.keys()].some((pid) => {
+    if (isHeir(pid, scan)) return false;
+    const theirs = scan.uses.get(pid);
     return theirs === undefined || mappedMinors(theirs).some((minor) => mapped.includes(minor));
   });
 }

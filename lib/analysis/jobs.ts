@@ -4,6 +4,7 @@ import type { ContainerId, Process } from "../model/process.ts";
 import { ancestorsOf, programOf } from "./lineage.ts";
 
 export interface JobFinding {
+  readonly kind: "batch" | "container" | "cgroup";
   readonly state: "running" | "ended" | "unknown";
   readonly evidence: readonly string[];
 }
@@ -23,7 +24,9 @@ const OTHER_BATCH_SYSTEMS = [
 export function judgeJob(process: Process, scan: ProcessScan): JobFinding | undefined {
   if (process.owner.ok) {
     const { isCgroupDeleted, cgroup, slurmJob, container } = process.owner.value;
-    if (isCgroupDeleted) return { state: "ended", evidence: [`its cgroup has been removed: ${cgroup}`] };
+    if (isCgroupDeleted) {
+      return { kind: "cgroup", state: "ended", evidence: [`its cgroup has been removed: ${cgroup}`] };
+    }
     if (slurmJob !== undefined) return judgeSlurmJob(process, slurmJob, scan);
     if (container !== undefined && !container.isMonitor) return judgeContainer(process, container, scan);
   }
@@ -41,9 +44,13 @@ function judgeSlurmJob(process: Process, job: string, scan: ProcessScan): JobFin
   if (steward) return running(job, steward);
   const stewards = scan.supervisors.ok ? scan.supervisors.value.filter(isSteward) : [];
   if (!scan.supervisors.ok || !seesAll(scan) || !stewards.every((each) => tellsJob(each, job))) {
-    return { state: "unknown", evidence: [`belongs to Slurm job ${job}`] };
+    return { kind: "batch", state: "unknown", evidence: [`belongs to Slurm job ${job}`] };
   }
-  return { state: "ended", evidence: [`belongs to Slurm job ${job}, and no slurmstepd of that job lives`] };
+  return {
+    kind: "batch",
+    state: "ended",
+    evidence: [`belongs to Slurm job ${job}, and no slurmstepd of that job lives`],
+  };
 }
 
 /** A job that only a variable names may be one of long ago, taken along by a shell: it protects, and proves no end. */
@@ -53,15 +60,21 @@ function judgeVariables(process: Process, scan: ProcessScan): JobFinding | undef
   const job = variables.get("SLURM_JOB_ID");
   const steward = job === undefined ? undefined : findSteward(process, job, scan);
   if (job !== undefined && steward) return running(job, steward);
+  if (job !== undefined && !scan.supervisors.ok) {
+    return { kind: "batch", state: "unknown", evidence: [`belongs to Slurm job ${job}`] };
+  }
   for (const [name, system] of OTHER_BATCH_SYSTEMS) {
     const id = variables.get(name);
-    if (id !== undefined) return { state: "unknown", evidence: [`belongs to ${system} job ${id}`] };
+    if (id !== undefined) {
+      return { kind: "batch", state: "unknown", evidence: [`belongs to ${system} job ${id}`] };
+    }
   }
   return undefined;
 }
 
 function running(job: string, steward: Process): JobFinding {
   return {
+    kind: "batch",
     state: "running",
     evidence: [`belongs to Slurm job ${job}, whose slurmstepd lives (PID ${steward.pid})`],
   };
@@ -94,7 +107,7 @@ function titleOf({ argv }: Process): string {
 function judgeContainer(process: Process, container: ContainerId, scan: ProcessScan): JobFinding {
   const short = container.id.slice(0, 12);
   const outside = ancestorsOf(process, scan).find(({ owner }) =>
-    owner.ok && (owner.value.container?.id !== container.id || owner.value.container.isMonitor)
+    !owner.ok || owner.value.container?.id !== container.id || owner.value.container.isMonitor
   );
   const supervisor = outside && watchesOver(outside, container)
     ? outside
@@ -103,6 +116,7 @@ function judgeContainer(process: Process, container: ContainerId, scan: ProcessS
     : undefined;
   if (supervisor) {
     return {
+      kind: "container",
       state: "running",
       evidence: [
         `belongs to container ${short}, whose ${programOf(supervisor)} lives (PID ${supervisor.pid})`,
@@ -113,9 +127,10 @@ function judgeContainer(process: Process, container: ContainerId, scan: ProcessS
     scan.supervisors.value.every(({ argv }) => argv.ok);
   // Only a container whose first process has lost its supervisor to PID 1 is proven dead.
   if (!isSeenWhole || outside?.pid !== 1) {
-    return { state: "unknown", evidence: [`belongs to container ${short}`] };
+    return { kind: "container", state: "unknown", evidence: [`belongs to container ${short}`] };
   }
   return {
+    kind: "container",
     state: "ended",
     evidence: [`belongs to container ${short}, and nothing supervises that container any more`],
   };

@@ -30,14 +30,16 @@ export function judgeServer(kernel: Process, scan: ProcessScan): OwnerFinding {
 
 /** Judges whether the process that has the server's pid now may be the server. */
 function judgeBearer(kernel: Process, said: number, scan: ProcessScan): OwnerFinding {
-  const bearer = [...scan.processes.values()].find((process) => isNumbered(process, said, kernel));
-  if (bearer === undefined || hasEnded(bearer)) {
-    return { state: "gone", why: `${SERVER}, PID ${said}, has ended` };
-  }
-  if (bearer.startTicks > kernel.startTicks || (bearer.executable.ok && !isPython(bearer))) {
-    return { state: "gone", why: `${SERVER} has ended: PID ${said} is another program now` };
-  }
-  return { state: "unknown", why: `PID ${said} lives and may be ${SERVER}` };
+  const bearers = [...scan.processes.values()].filter((process) =>
+    isNumbered(process, said, kernel) && !hasEnded(process)
+  );
+  if (bearers.length === 0) return { state: "gone", why: `${SERVER}, PID ${said}, has ended` };
+  const mayBeServer = bearers.some((bearer) =>
+    bearer.startTicks <= kernel.startTicks && (!bearer.executable.ok || isPython(bearer))
+  );
+  return mayBeServer
+    ? { state: "unknown", why: `PID ${said} lives and may be ${SERVER}` }
+    : { state: "gone", why: `${SERVER} has ended: PID ${said} is another program now` };
 }
 
 /** Says whether a process has this number in the kernel's own PID namespace, the one that its server counts in. */

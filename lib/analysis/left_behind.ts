@@ -29,7 +29,7 @@ export function judgeZombieLeader({ process }: Facts): Verdict | undefined {
 
 /** It is proven to keep memory that a dead process allocated. */
 export function judgeInherited(facts: Facts, owners: LiveOwners): Verdict | undefined {
-  if (findPreForkServer(facts.process) !== undefined) return undefined;
+  if (!facts.process.argv.ok || findPreForkServer(facts.process) !== undefined) return undefined;
   const kept = findKept(facts, owners);
   const [first] = kept;
   if (first === undefined) return undefined;

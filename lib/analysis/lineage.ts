@@ -24,7 +24,7 @@ const CONTAINER_INITS = new Set(
  */
 const ADOPTERS = new Set([
   ...["bash", "sh", "dash", "zsh", "fish", "ksh", "tcsh", "busybox"],
-  ...["tmux", "tmux: server", "screen", "sshd", "sshd-session", "login", "mosh-server"],
+  ...["tmux", "screen", "sshd", "sshd-session", "login", "mosh-server"],
   ...["containerd-shim", "containerd-shim-runc-v2", "conmon", "crun", "runc", "systemd-nspawn", "lxc-start"],
   ...["slurmstepd"],
 ]);
@@ -69,7 +69,7 @@ export function findStarter(worker: Process, family: Family): Starter {
   // While it runs a job this program takes the job's orphans in itself.
   if (parent.pid === family.reader.pid) return { state: "gone", adoptedBy: parent };
   if (isAlike(parent, worker)) return { state: "alive", process: parent };
-  if (livesDeeper(worker, parent)) return judgeOutsider(parent, family);
+  if (!isOfSameNamespace(worker, parent)) return judgeOutsider(parent, family);
   if (parent.pid === 1 || isAdopter(parent)) return { state: "gone", adoptedBy: parent };
   return {
     state: "unknown",
@@ -82,20 +82,20 @@ export function findMultiplexer(process: Process, family: Family): Process | und
   return ancestorsOf(process, family).find((ancestor) => MULTIPLEXERS.has(programOf(ancestor)));
 }
 
-/** Says whether a process is one that takes orphans in. */
+/** Says whether a process is one that takes orphans in. A name that it gives itself does not make it one. */
 export function isAdopter(process: Process): boolean {
-  return isInit(process) || ADOPTERS.has(programOf(process));
+  return isInit(process) || runsOneOf(ADOPTERS, process);
 }
 
 /** Says whether a process runs a program whose work is to be PID 1, of a machine or of a container. */
 export function isInit(process: Process): boolean {
-  return MACHINE_INITS.has(programOf(process)) || CONTAINER_INITS.has(programOf(process));
+  return runsOneOf(MACHINE_INITS, process) || runsOneOf(CONTAINER_INITS, process);
 }
 
 /** Says whether a process only ever becomes the parent of a job by adopting it: PID 1 of the machine, a user's systemd. */
 export function isMachineReaper(process: Process, { reader }: Family): boolean {
   const isFirst = reader.isInitialPidNamespace.ok && reader.isInitialPidNamespace.value;
-  return (process.pid === 1 && isFirst) || MACHINE_INITS.has(programOf(process));
+  return (process.pid === 1 && isFirst) || runsOneOf(MACHINE_INITS, process);
 }
 
 /** Says whether orphans end up with a process: it is PID 1 of some namespace, or runs a program made to be that. */
@@ -115,9 +115,15 @@ function judgeOutsider(parent: Process, family: Family): Starter {
   return { state: "unknown", why: "it was brought into its PID namespace from outside" };
 }
 
-function livesDeeper(worker: Process, parent: Process): boolean {
-  return worker.namespacePids.ok && parent.namespacePids.ok &&
-    worker.namespacePids.value.length > parent.namespacePids.value.length;
+/** A process is as deep as its parent or deeper, and nobody is above the reader's own namespace. */
+function isOfSameNamespace(worker: Process, parent: Process): boolean {
+  if (!worker.namespacePids.ok) return false;
+  const depth = worker.namespacePids.value.length;
+  return depth === 1 || (parent.namespacePids.ok && parent.namespacePids.value.length === depth);
+}
+
+function runsOneOf(programs: ReadonlySet<string>, process: Process): boolean {
+  return process.executable.ok && programs.has(programOf(process));
 }
 
 function isAlike(parent: Process, worker: Process): boolean {

@@ -61,13 +61,14 @@ function whyMatched(facts: Facts, { protect }: EndingPolicy): string | undefined
 }
 
 /** What was not seen proves nothing. */
-function whyUnreadable({ process, scan, driverUse, contexts }: Facts): string | undefined {
+function whyUnreadable({ process, scan, driverUse }: Facts): string | undefined {
+  if (!process.executable.ok) return "which program it runs cannot be read";
+  if (!process.threadStates.ok) return "what its threads do cannot be read";
   if (!process.owner.ok) return "which job it belongs to cannot be read";
   if (scan.reader.pidNamespace.ok && !process.namespacePids.ok && !process.pidNamespace.ok) {
     return "its PID namespace cannot be read";
   }
-  const isSeen = driverUse === "client" || (contexts.length > 0 && scan.uses.has(process.pid));
-  return isSeen ? undefined : "its use of the driver cannot be read";
+  return driverUse === "client" ? undefined : "its use of the driver cannot be read";
 }
 
 function whyWatchedOver({ process, scan }: Facts, policy: EndingPolicy): string | undefined {

@@ -96,7 +96,7 @@ function titled(kind: string, owner: string, title: RegExp): WorkerKind {
     kind,
     recognise: (process) => {
       const [first = ""] = argvOf(process);
-      return title.test(first) && isPython(process)
+      return title.test(first) && process.executable.ok && isPython(process)
         ? `calls itself ${first} and runs a Python interpreter`
         : undefined;
     },

@@ -1,4 +1,4 @@
-import type { Pid } from "../core/ids.ts";
+import type { GpuIndex, Pid } from "../core/ids.ts";
 import type { Bytes, ClockTicks, Milliseconds } from "../core/units.ts";
 import type { Ghost, HolderClass, Problem } from "./snapshot.ts";
 
@@ -58,5 +58,7 @@ export interface Cleanup {
   readonly acts: readonly Act[];
   readonly kept: readonly KeptHolder[];
   readonly ghosts: readonly Ghost[];
+  /** GPUs to be cleaned whose process list could not be read in full: what they hold is not known. */
+  readonly unreadGpus: readonly GpuIndex[];
   readonly problems: readonly Problem[];
 }

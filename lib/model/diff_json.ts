@@ -66,12 +66,13 @@ export function encodeSnapshotDiff(diff: SnapshotDiff) {
   const encoded = {
     schema: DIFF_SCHEMA_NAME,
     kind: "snapshots",
-    takenAt: after.takenAt,
+    takenAt: after.takenAt || null,
     source: after.source,
     simulated: before.simulated || after.simulated,
     ...NO_JOB,
-    before: { name: before.name, takenAt: before.takenAt, source: before.source },
-    after: { name: after.name, takenAt: after.takenAt, source: after.source },
+    // Saved text need not say when it was taken.
+    before: { name: before.name, takenAt: before.takenAt || null, source: before.source },
+    after: { name: after.name, takenAt: after.takenAt || null, source: after.source },
     verdict: diff.verdict,
     gpus: diff.gpus.map((gpu, place) => {
       const to = top.within(`gpus/${place}`, `GPU ${gpu.index}`);

@@ -18,32 +18,32 @@ export interface Host {
 /**
  * What a holder is, in the order in which the classes are tried:
  *
- * - `foreign`: lives in another PID namespace than its reader and is not ours to judge
  * - `exiting`: on its way out; the driver is giving its memory back
  * - `stuck`: a thread waits in the driver in state D; no signal reaches it
  * - `display`, `mps-server`, `service`: part of the machine
+ * - `monitor`: has the device open, nothing mapped
+ * - `job-leftover`: of a Slurm job, container or cgroup that has ended
+ * - `foreign`: lives in another PID namespace than its reader and is not ours to judge
  * - `zombie-leader`: the main thread is dead, other threads live and hold everything
  * - `inherited`: holds memory that a dead process allocated
- * - `job-leftover`: of a Slurm job, container or unit that has ended
  * - `orphan`: a worker whose owner is gone
- * - `monitor`: has the device open, nothing mapped
  * - `stopped`: suspended (state T); it cannot act on SIGTERM until continued
  * - `detached`: runs without its starter on purpose (nohup, setsid, tmux)
  * - `live`: a job at work under an owner that lives
  * - `unknown`: the evidence does not suffice
  */
 export const HOLDER_CLASSES = [
-  "foreign",
   "exiting",
   "stuck",
   "display",
   "mps-server",
   "service",
+  "monitor",
+  "job-leftover",
+  "foreign",
   "zombie-leader",
   "inherited",
-  "job-leftover",
   "orphan",
-  "monitor",
   "stopped",
   "detached",
   "live",

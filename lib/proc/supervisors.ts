@@ -19,8 +19,14 @@ const NAMES = [
   ...["runsc", "runc", "crun"],
 ];
 
-/** Says whether it matters if a process's supervisor lives: its cgroup names a Slurm job or a container. */
-export function hasSupervisor({ owner }: Pick<Process, "owner">): boolean {
+/**
+ * Says whether it matters if a process's supervisor lives: its cgroup names a Slurm job or a container, or a variable names
+ * a Slurm job that may have no cgroup.
+ */
+export function hasSupervisor(
+  { owner, environment }: Pick<Process, "owner"> & Partial<Pick<Process, "environment">>,
+): boolean {
+  if (environment?.ok && environment.value.has("SLURM_JOB_ID")) return true;
   if (!owner.ok) return false;
   const { slurmJob, container } = owner.value;
   return slurmJob !== undefined || (container !== undefined && !container.isMonitor);

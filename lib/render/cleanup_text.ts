@@ -2,6 +2,7 @@
 import { type Bytes, bytes, formatBytes, formatDuration } from "../core/units.ts";
 import { plural, printable, truncate } from "../core/text.ts";
 import type { Act, Cleanup, EndOutcome } from "../model/cleanup.ts";
+import { CONCERNS } from "./snapshot_columns.ts";
 
 const COMMAND_WIDTH = 60;
 
@@ -66,9 +67,19 @@ function releaseOf({ outcome, bytesBefore, bytesAfter, releaseMs }: Act): string
   return `${formatBytes(back)} came back${time}${rest}`;
 }
 
-function summaryOf({ isPlan, acts, kept, ghosts }: Cleanup): string {
+/** What keeps "nothing to clean" from being proven. */
+export function formatUnread({ unreadGpus }: Pick<Cleanup, "unreadGpus">): string {
+  return `Who holds GPU ${unreadGpus.join(", ")} could not be read: that is not the same as nothing to clean.`;
+}
+
+function summaryOf(cleanup: Cleanup): string {
+  const { isPlan, acts, kept, ghosts, unreadGpus } = cleanup;
   if (acts.length === 0 && ghosts.length === 0) {
-    return `Nothing to clean: ${plural(kept.length, "holder")}, none of them left behind.`;
+    const spared = kept.filter(({ class: name }) => CONCERNS[name] === "left-behind").length;
+    if (unreadGpus.length > 0) return formatUnread(cleanup);
+    return spared === 0
+      ? `Nothing to clean: ${plural(kept.length, "holder")}, none of them left behind.`
+      : `Nothing was done: of ${plural(kept.length, "holder")} ${spared} may have been left behind, and none may be ended.`;
   }
   const sizes = acts.map(({ bytesBefore }) => bytesBefore).filter((size): size is Bytes => size !== null);
   const total = formatBytes(bytes(sizes.reduce((sum, size) => sum + size, 0)));

@@ -13,10 +13,11 @@ import type {
   JobDiff,
   JobProcess,
   SnapshotDiff,
+  SnapshotOrigin,
 } from "../model/diff.ts";
 import type { Problem } from "../model/snapshot.ts";
 import { PLAIN } from "./colour.ts";
-import { gpuDiffLines, leftoverLines, remarkLines, totalLeft } from "./diff_verdict.ts";
+import { gpuDiffLines, leftoverLines, nameProcess, remarkLines, totalLeft } from "./diff_verdict.ts";
 import { cellOfBytes, formatRanges, formatShortCommand } from "./snapshot_columns.ts";
 import { type Column, layOutTable, type TableOptions } from "./table.ts";
 
@@ -41,7 +42,10 @@ export function renderJobDiff(
       [...diff.notes, ...lingererNotes(diff), ...describeProblems(problemsThatMatter(diff))],
       options,
     ),
-    remarkLines([describeSettling(diff), ANSWERS[diff.verdict](gpus)].filter((line) => line !== ""), options),
+    remarkLines(
+      [describeSettling(diff), ANSWERS[diff.verdict](gpus.filter(isFound))].filter((line) => line !== ""),
+      options,
+    ),
   ]);
 }
 
@@ -54,16 +58,19 @@ export function renderSnapshotDiff(
   return joinBlocks([
     [
       ...(before.simulated || after.simulated ? [SIMULATED] : []),
-      `${printable(before.name)} (${before.takenAt}) compared with ${
-        printable(after.name)
-      } (${after.takenAt})`,
+      `${describeOrigin(before)} compared with ${describeOrigin(after)}`,
     ],
     gpuDiffLines(gpus, false, options),
     changeLines(diff, options),
     leftoverLines(diff.leftovers, options),
     remarkLines([...diff.notes, ...describeProblems(diff.problems)], options),
-    remarkLines([SNAPSHOT_ANSWERS[diff.verdict](gpus)], options),
+    remarkLines([SNAPSHOT_ANSWERS[diff.verdict](gpus.filter(isFound))], options),
   ]);
+}
+
+/** Saved text need not say when it was taken. */
+function describeOrigin({ name, takenAt }: SnapshotOrigin): string {
+  return takenAt === "" ? printable(name) : `${printable(name)} (${takenAt})`;
 }
 
 function joinBlocks(blocks: readonly (readonly string[])[]): string {
@@ -159,22 +166,23 @@ function problemsThatMatter({ verdict, problems }: JobDiff): readonly Problem[] 
   return problems.filter(({ subject }) => !ABOUT_HOLDERS.includes(subject));
 }
 
+/** What both of two snapshots lack is said once. */
 function describeProblems(problems: readonly Problem[]): string[] {
-  return problems.map(({ message, reason }) => `Not seen: ${message} (${formatAbsent(reason)})`);
+  return [
+    ...new Set(problems.map(({ message, reason }) => `Not seen: ${message} (${formatAbsent(reason)})`)),
+  ];
 }
 
 type Answer = (gpus: readonly GpuDiff[]) => string;
-const left: Answer = (gpus) =>
-  `${totalLeft(gpus.filter(isFound))} was left behind on GPU ${indexesOf(gpus.filter(isFound))}.`;
 
-/** The answer to the question that the job was run for. */
+const left: Answer = (gpus) => `${totalLeft(gpus) ?? "Memory"} was left behind on ${nameGpus(gpus)}.`;
+
+/** The answer to the question that the job was run for. It is given the GPUs on which something was found. */
 const ANSWERS = {
   "held": left,
   "held-by-nobody-visible": left,
-  "still-releasing": (gpus) =>
-    `Memory was still coming back on GPU ${indexesOf(gpus.filter(isFound))}: a longer --settle tells.`,
-  "moved": (gpus) =>
-    `Memory of the job lives on in another process on GPU ${indexesOf(gpus.filter(isFound))}.`,
+  "still-releasing": (gpus) => `Memory was still coming back on ${nameGpus(gpus)}: a longer --settle tells.`,
+  "moved": (gpus) => `Memory of the job lives on in another process on ${nameGpus(gpus)}.`,
   "grew": left,
   "unknown": () => "Whether memory was left behind cannot be told.",
   "changed-by-others": () => "The job left nothing behind; other people's processes changed meanwhile.",
@@ -183,25 +191,24 @@ const ANSWERS = {
 } as const satisfies Record<DiffVerdict, Answer>;
 
 const held: Answer = (gpus) =>
-  `${totalLeft(gpus.filter(isFound))} is held that was not before, on GPU ${
-    indexesOf(gpus.filter(isFound))
-  }.`;
+  `${totalLeft(gpus) ?? "Memory"} is held that was not before, on ${nameGpus(gpus)}.`;
 
 const SNAPSHOT_ANSWERS = {
   "held": held,
   "held-by-nobody-visible": held,
   "still-releasing": held,
-  "moved": (gpus) =>
-    `Memory of a process that ended lives on in another one on GPU ${indexesOf(gpus.filter(isFound))}.`,
-  "grew": (gpus) =>
-    `The same processes hold ${totalLeft(gpus.filter(isFound))} more than before, on GPU ${
-      indexesOf(gpus.filter(isFound))
-    }.`,
+  "moved": (gpus) => `Memory of a process that ended lives on in another one on ${nameGpus(gpus)}.`,
+  "grew": (gpus) => `The same processes hold more than before on ${nameGpus(gpus)}${addedTo(gpus)}.`,
   "unknown": () => "Not everything could be compared.",
   "changed-by-others": () => "Only what it costs to see a GPU has changed.",
   "released": () => "Memory was given back, and nothing is held that was not before.",
   "unchanged": () => "Nothing has changed.",
 } as const satisfies Record<DiffVerdict, Answer>;
+
+function addedTo(gpus: readonly GpuDiff[]): string {
+  const more = totalLeft(gpus);
+  return more === undefined ? "" : `: ${more}`;
+}
 
 const FOUND: readonly DiffVerdict[] = ["held", "held-by-nobody-visible", "still-releasing", "moved", "grew"];
 
@@ -209,8 +216,8 @@ function isFound({ verdict }: GpuDiff): boolean {
   return FOUND.includes(verdict.kind);
 }
 
-function indexesOf(gpus: readonly GpuDiff[]): string {
-  return formatRanges(gpus.map(({ index }) => index)).join(",");
+function nameGpus(gpus: readonly GpuDiff[]): string {
+  return `GPU ${formatRanges(gpus.map(({ index }) => index)).join(",")}`;
 }
 
 type ChangeRow = ContextChange & { readonly index: number | undefined };
@@ -221,15 +228,8 @@ const CHANGE_COLUMNS: readonly Column<ChangeRow>[] = [
   { title: "GPU", align: "right", cell: ({ index }) => String(index) },
   { title: "BEFORE", align: "right", cell: ({ before }) => cellOfBytes(before) },
   { title: "AFTER", align: "right", cell: ({ after }) => cellOfBytes(after) },
-  {
-    title: "COMMAND",
-    align: "left",
-    cell: (change) => change.name === "" ? DEAD : formatShortCommand(change),
-    isCutFirst: true,
-  },
+  { title: "COMMAND", align: "left", cell: nameProcess, isCutFirst: true },
 ];
-/** Stands for the command of a process that was dead when the snapshot was taken. */
-const DEAD = "(dead)";
 
 function changeLines({ changes, gpus }: SnapshotDiff, options: TableOptions): string[] {
   if (changes.length === 0) return [];

@@ -3,6 +3,7 @@ import { formatAbsent } from "../core/reading.ts";
 import { printable } from "../core/text.ts";
 import { bytes, formatByteChange, formatBytes, formatDuration } from "../core/units.ts";
 import type { DiffVerdict, GpuDiff, GpuVerdict, Leftover } from "../model/diff.ts";
+import type { Holder } from "../model/snapshot.ts";
 import type { Tone } from "./colour.ts";
 import { wrap } from "./layout.ts";
 import { cellOfBytes, CONCERNS, formatRanges, formatShortCommand, UNKNOWN } from "./snapshot_columns.ts";
@@ -103,13 +104,19 @@ export function leftoverLines(leftovers: readonly Leftover[], { width, paint }: 
   return [
     paint("LEFT BEHIND", "bold"),
     ...leftovers.flatMap(({ holder, isJobs, why }) => [
-      `PID ${holder.pid}  ${holder.class}  ${printable(formatShortCommand(holder))}`,
+      `PID ${holder.pid}  ${holder.class}  ${printable(nameProcess(holder))}`,
       ...[why, ...holder.evidence].flatMap((sentence, place) =>
         wrap(printable(sentence), { width, label: place === 0 ? "      why:  " : "            " })
       ),
       ...wrap(printable(nextStep({ holder, isJobs, why })), { width, label: "      next: " }),
     ]),
   ];
+}
+
+/** The command of a process, the dead and the nameless too. */
+export function nameProcess(process: Pick<Holder, "argv" | "name">): string {
+  if (!process.argv.ok && process.argv.why === "exited") return "(dead)";
+  return process.argv.ok || process.name !== "" ? formatShortCommand(process) : UNKNOWN;
 }
 
 /** What a class alone advises is meant for a machine at rest; a job's own process may be ended with the job. */
@@ -123,11 +130,11 @@ export function remarkLines(sentences: readonly string[], { width }: TableOption
   return sentences.flatMap((sentence) => wrap(printable(sentence), { width, label: "" }));
 }
 
-/** Everything that some GPUs have left. `undefined` where one does not say. */
-export function totalLeft(gpus: readonly GpuDiff[]): string {
+/** Everything that some GPUs have left; `undefined` where one of them does not say. */
+export function totalLeft(gpus: readonly GpuDiff[]): string | undefined {
   let sum = 0;
   for (const { left } of gpus) {
-    if (!left.ok) return "Memory";
+    if (!left.ok) return undefined;
     sum += left.value;
   }
   return formatBytes(bytes(sum));

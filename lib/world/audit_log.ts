@@ -1,5 +1,5 @@
 import { closeSync, constants, fsyncSync, openSync, writeSync } from "node:fs";
-import { GpuctlError, messageOf } from "../core/errors.ts";
+import { GpuctlError, stateOf } from "../core/errors.ts";
 import { makePrivateFolder, type User } from "./places.ts";
 import type { AuditLog } from "./ports.ts";
 
@@ -21,7 +21,7 @@ export function openAuditFile(path: string, user: User): AuditLog {
           closeSync(descriptor);
         }
       } catch (error) {
-        throw new GpuctlError("refused", `Cannot record in ${path}: ${messageOf(error)}`, {
+        throw new GpuctlError("refused", `Cannot record in ${path}: ${stateOf(error)}`, {
           cause: error,
           hint: "nothing is ended that cannot be recorded; --audit-log names another file",
         });

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
-import { errnoOf, type Failure, GpuctlError, messageOf } from "../core/errors.ts";
+import { errnoOf, type Failure, GpuctlError, stateOf } from "../core/errors.ts";
 import type { Files } from "./ports.ts";
 
 const OWNER_ONLY = 0o600;
@@ -54,7 +54,7 @@ function attempt(path: string, write: () => void): void {
   try {
     write();
   } catch (error) {
-    throw new GpuctlError(failureOf(error), `Cannot write ${path}: ${messageOf(error)}`, { cause: error });
+    throw new GpuctlError(failureOf(error), `Cannot write ${path}: ${stateOf(error)}`, { cause: error });
   }
 }
 

@@ -5,24 +5,24 @@ import { GpuctlError } from "../core/errors.ts";
 import { type Pid, pid } from "../core/ids.ts";
 import type { ChildEnd } from "../model/diff.ts";
 import type { ProcStat } from "../model/process.ts";
-import { openLibc } from "../native/libc.ts";
+import { ERRNO, openLibc } from "../native/libc.ts";
 import { bindOwnProcess, type OwnProcessCalls } from "../native/own_process.ts";
 import { bindSpawn, type SpawnCalls } from "../native/spawn.ts";
+import { isOwnChild } from "../proc/own_children.ts";
 import { jobEnvironment, ownWords, resolveScript } from "./job_command.ts";
 import { catchJobSignals } from "./job_signal_handlers.ts";
-import type { Job, JobRunner, PassedSignal, ProcessDetails, ProcessTable, StartFailure } from "./ports.ts";
+import type { Job, JobRunner, PassedSignal, ProcessTable, StartFailure } from "./ports.ts";
 
 export interface RunnerWorld {
   readonly processes: Pick<ProcessTable, "findProcess">;
-  readonly details: Pick<ProcessDetails, "readArguments">;
   /** Descriptors that we were given, and pass on. */
   readonly given: readonly number[];
-  /** How this program starts itself; with "helper" after it, it is a helper of ours and no part of any job. */
-  readonly self: readonly string[];
 }
 
-/** asm-generic/errno-base.h: what env(1) calls not found, and what it calls not runnable. */
-const NOT_FOUND: readonly number[] = [2, /* ENOENT */ 20 /* ENOTDIR */];
+/** asm-generic/errno-base.h */
+const [ENOEXEC, ENOTDIR] = [8, 20];
+/** What env(1) calls not found, and what it calls not runnable. */
+const NOT_FOUND: readonly number[] = [ERRNO.ENOENT, ENOTDIR];
 const NOT_RUNNABLE: Readonly<Record<number, string>> = {
   1: "operation not permitted",
   7: "argument list too long",
@@ -32,11 +32,8 @@ const NOT_RUNNABLE: Readonly<Record<number, string>> = {
   36: "file name too long",
   40: "too many levels of symbolic links",
 };
-const ENOEXEC = 8;
 /** SIGCHLD tells of each end; this is for one that was lost. */
 const REAP_INTERVAL_MS = 1000;
-/** The runtime reaps its own children at once. One that has been dead for so long is an orphan that we adopted. */
-const ORPHAN_AFTER_MS = 900;
 
 /** Opens the real runner. */
 export async function openJobRunner(world: RunnerWorld): Promise<JobRunner> {
@@ -53,7 +50,6 @@ class RealJobRunner implements JobRunner {
   readonly ownPid: Pid = pid(process.pid);
   readonly #calls: Calls;
   readonly #world: RunnerWorld;
-  readonly #deadSince = new Map<number, number>();
   #running: { readonly pid: Pid; readonly settle: (end: ChildEnd) => void } | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
   readonly #onChild = () => this.#reap();
@@ -89,7 +85,7 @@ class RealJobRunner implements JobRunner {
       const found = /^\d+$/.test(name) ? this.#world.processes.findProcess(Number(name)) : undefined;
       if (found) children.set(found.parentPid, [...children.get(found.parentPid) ?? [], found]);
     }
-    const descendants = (children.get(this.ownPid) ?? []).filter((child) => !this.#isHelper(child));
+    const descendants = (children.get(this.ownPid) ?? []).filter(({ pid }) => !isOwnChild(pid));
     for (const process of descendants) descendants.push(...children.get(process.pid) ?? []);
     return descendants;
   }
@@ -136,24 +132,14 @@ class RealJobRunner implements JobRunner {
       );
     }
     for (let dead = this.#findOrphan(); dead !== undefined; dead = this.#findOrphan()) {
-      this.#deadSince.delete(dead);
       this.#calls.own.reap(dead);
     }
   }
 
-  /** The next dead child, once it is certain that the runtime does not wait for it. */
+  /** A dead child that was adopted. One of our own hides those behind it until the runtime has collected it: a moment. */
   #findOrphan(): number | undefined {
     const dead = this.#calls.spawning.findEndedChild();
-    if (dead === undefined || dead === this.#running?.pid) return undefined;
-    const since = this.#deadSince.get(dead) ?? performance.now();
-    this.#deadSince.set(dead, since);
-    return performance.now() - since >= ORPHAN_AFTER_MS ? dead : undefined;
-  }
-
-  #isHelper({ pid }: ProcStat): boolean {
-    const words = this.#world.details.readArguments(pid);
-    const start = [...this.#world.self, "helper"];
-    return words.ok && start.every((word, place) => words.value[place] === word);
+    return dead === undefined || dead === this.#running?.pid || isOwnChild(dead) ? undefined : dead;
   }
 }
 

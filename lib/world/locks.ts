@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync } from "node:fs";
-import { GpuctlError, messageOf } from "../core/errors.ts";
+import { GpuctlError, stateOf } from "../core/errors.ts";
 import type { TakeLock } from "../native/flock.ts";
 import { makePrivateFolder, runtimePath, type User } from "./places.ts";
 import type { Locks } from "./ports.ts";
@@ -24,6 +24,6 @@ function openLockFile(path: string): number {
   try {
     return openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   } catch (error) {
-    throw new GpuctlError("refused", `Cannot lock ${path}: ${messageOf(error)}`, { cause: error });
+    throw new GpuctlError("refused", `Cannot lock ${path}: ${stateOf(error)}`, { cause: error });
   }
 }

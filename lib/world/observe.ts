@@ -54,7 +54,7 @@ export async function observeMachine(
   const { recogniser, firstPidNamespace } = hardware;
   using scanner = openProcessScanner({ libc, recogniser, clock, firstPidNamespace });
   const holders = await scanner.scanHolders(deadline);
-  const joined = await join({ asked: await asked, holders, scanner, deadline }, hardware, look, clock);
+  const joined = await join({ asked, holders, scanner, deadline }, hardware, look, clock);
   const problems: Problem[] = [];
   const report = joined.report.ok ? joined.report : fallBack(hardware, joined.report, problems);
   return {
@@ -70,7 +70,7 @@ export async function observeMachine(
 }
 
 interface Parts {
-  readonly asked: Reading<DriverReport>;
+  readonly asked: Promise<Reading<DriverReport>>;
   readonly holders: HolderScan;
   readonly scanner: ProcessScanner;
   readonly deadline: Milliseconds;
@@ -84,16 +84,18 @@ async function join(
 ): Promise<{ readonly report: Reading<DriverReport>; readonly scan: ProcessScan }> {
   const helper = helperPid();
   const helpers = helper !== undefined && isPid(helper) ? [helper] : [];
-  const complete = (report: Reading<DriverReport>, withAllMappings: boolean) =>
-    scanner.complete(holders, { deadline, listed: listedPids(report), helpers, withAllMappings });
-  let report = asked;
-  let scan = await complete(report, false);
+  const complete = (listed: readonly Pid[], withAllMappings = false) =>
+    scanner.complete(holders, { deadline, listed, helpers, withAllMappings });
+  // Whom the driver lists has its nodes open, as a rule. Joined while it still thinks, this is often all there is to do.
+  let scan = await complete([]);
+  let report = await asked;
+  if (listedPids(report).some((pid) => !scan.processes.has(pid))) scan = await complete(listedPids(report));
   if (hasMissing(report, scan)) {
     await clock.pause(GHOST_PAUSE);
     report = await sampler.sample(look);
-    scan = await complete(report, false);
+    scan = await complete(listedPids(report));
   }
-  return isUnexplained(report, scan) ? { report, scan: await complete(report, true) } : { report, scan };
+  return { report, scan: isUnexplained(report, scan) ? await complete(listedPids(report), true) : scan };
 }
 
 function listedPids(report: Reading<DriverReport>): Pid[] {

@@ -3,7 +3,7 @@
  * output when the program exits.
  */
 import { writeSync } from "node:fs";
-import { ClosedPipe, errnoOf, GpuctlError, messageOf } from "../core/errors.ts";
+import { ClosedPipe, errnoOf, GpuctlError, stateOf } from "../core/errors.ts";
 
 /** The first two output descriptors and their names. */
 export const STDOUT = { descriptor: 1, name: "standard output" } as const;
@@ -24,7 +24,7 @@ export function writeAll({ descriptor, name }: typeof STDOUT | typeof STDERR, te
       const errno = errnoOf(error);
       if (errno === "EAGAIN") continue;
       if (errno === "EPIPE") throw new ClosedPipe();
-      throw new GpuctlError("unavailable", `Cannot write to ${name}: ${messageOf(error)}`, { cause: error });
+      throw new GpuctlError("unavailable", `Cannot write to ${name}: ${stateOf(error)}`, { cause: error });
     }
   }
 }

@@ -2,7 +2,7 @@
 import { closeSync, constants, openSync, rmSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
-import { errnoOf, type Failure, GpuctlError, messageOf } from "../core/errors.ts";
+import { errnoOf, type Failure, GpuctlError, stateOf } from "../core/errors.ts";
 import type { LineFile, OutputFiles } from "./ports.ts";
 
 const OWNER_ONLY = 0o600;
@@ -46,7 +46,7 @@ function attempt<T>(path: string, act: () => T): T {
   try {
     return act();
   } catch (error) {
-    throw new GpuctlError(failureOf(error), `Cannot write ${path}: ${messageOf(error)}`, { cause: error });
+    throw new GpuctlError(failureOf(error), `Cannot write ${path}: ${stateOf(error)}`, { cause: error });
   }
 }
 

@@ -1,7 +1,7 @@
 /** Where this program keeps what outlives a run: locks and records. */
 import { lstatSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { GpuctlError, messageOf } from "../core/errors.ts";
+import { GpuctlError, stateOf } from "../core/errors.ts";
 import type { LiveSource } from "../model/source_choice.ts";
 
 /** Who runs the program. */
@@ -41,7 +41,7 @@ export function makePrivateFolder(path: string, { uid }: User): void {
     const found = lstatSync(folder);
     if (found.isDirectory() && (found.uid === uid || found.uid === 0)) return;
   } catch (error) {
-    throw new GpuctlError("refused", `Cannot use the folder ${folder}: ${messageOf(error)}`, {
+    throw new GpuctlError("refused", `Cannot use the folder ${folder}: ${stateOf(error)}`, {
       cause: error,
     });
   }

@@ -61,7 +61,7 @@ export async function openWorld({ early, given }: Start): Promise<World> {
     openAuditLog: (path, source) => openAuditFile(path ?? auditPath(source, user), user),
     openJobRunner: async () => {
       const { openJobRunner } = await import("./job_runner.ts");
-      return await openJobRunner({ processes, details: realDetails, self, given });
+      return await openJobRunner({ processes, given });
     },
     simulation: {
       init: async (directory, plan) => (await openSimulation()).init(directory, plan),

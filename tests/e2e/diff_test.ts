@@ -386,8 +386,13 @@ test("diff pins the job to a GPU by its UUID", async () => {
 test("diff refuses a command without --, a --pin without --gpu, and a GPU that is not there", async () => {
   await using sim = await startSim({ gpus: 1 });
   const cases: [string[], number, RegExp][] = [
-    [["diff", "python3", "-x"], 2, /unknown option '-x'/],
-    [["diff", "python3", "job.py", "more"], 2, /a command stands after --: gpuctl diff -- python job\.py/],
+    [["diff", "python3", "-x"], 2, /unknown option '-x'[^]*hint: a command to run stands after --/],
+    [["diff", "python3", "job.py"], 3, /Cannot read python3: [^]*hint: a command to run stands after --/],
+    [
+      ["diff", "python3", "job.py", "more"],
+      2,
+      /a command to run stands after --: gpuctl diff -- python job\.py/,
+    ],
     [["diff"], 2, /neither a command nor two snapshots/],
     [["diff", "--"], 2, /none follows --/],
     [["diff", "--pin", "--", "true"], 2, /--pin needs --gpu/],

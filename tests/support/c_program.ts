@@ -12,11 +12,20 @@ export interface CProgram extends Disposable {
 
 /** Compiles `tests/fixtures/proc/NAME.c`. @throws {Error} with the compiler's words */
 export function compileCProgram(name: string): CProgram {
+  return compile(name, ["-pthread"]);
+}
+
+/** Compiles `tests/fixtures/proc/NAME.c` to a library for LD_PRELOAD. @throws {Error} with the compiler's words */
+export function compileCLibrary(name: string): CProgram {
+  return compile(name, ["-fPIC", "-shared"]);
+}
+
+function compile(name: string, flags: readonly string[]): CProgram {
   const folder = temporaryFolder();
   const path = join(folder.path, name);
   const { status, stderr, error } = spawnSync(
     "cc",
-    ["-O1", "-Wall", "-Werror", "-pthread", "-o", path, join(SOURCES, `${name}.c`)],
+    ["-O1", "-Wall", "-Werror", ...flags, "-o", path, join(SOURCES, `${name}.c`)],
     { encoding: "utf8" },
   );
   if (status !== 0) throw new Error(`Cannot compile ${name}.c: ${error?.message ?? stderr}`);

@@ -21,7 +21,7 @@ export type Touch = "context" | "inherited" | "visible" | "monitor";
 
 /** What this reader is kept from seeing of a process. */
 export type Hidden =
-  | ("argv" | "executable" | "identity" | "owner" | "namespace" | "hangup" | "threads")
+  | ("argv" | "executable" | "identity" | "owner" | "depth" | "namespace" | "hangup" | "threads")
   | ("descriptors" | "mappings");
 
 export interface ProcessSpec {
@@ -280,7 +280,7 @@ function processOf(spec: ProcessSpec, namespace: string): Process {
     environment: typeof environment === "string"
       ? absent(environment)
       : known(new Map(Object.entries(environment))),
-    namespacePids: seen("namespace", spec.namespacePids ?? [spec.pid]),
+    namespacePids: seen("depth", spec.namespacePids ?? [spec.pid]),
     pidNamespace: seen("namespace", namespaceOf(spec.namespacePids) ?? namespace),
     ignoresHangup: seen("hangup", spec.ignoresHangup ?? false),
     stdio: known({

@@ -10,6 +10,7 @@ export interface HoldOptions {
   readonly scene?: string;
   /** The longest that it may last if the test dies. */
   readonly for?: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A job on a simulated server. */
@@ -65,9 +66,9 @@ export async function startSim(
     env,
     run: (args, options = {}) => runGpuctl(args, withSource(options)),
     start: (args, options = {}) => startGpuctl(args, withSource(options)),
-    async hold({ gpu = 0, bytes = "2GiB", scene = "plain", for: span = "60s" } = {}) {
+    async hold({ gpu = 0, bytes = "2GiB", scene = "plain", for: span = "60s", env: own = {} } = {}) {
       const words = ["sim", "hold", "--gpu", String(gpu), "--bytes", bytes, "--scene", scene, "--for", span];
-      const program = startGpuctl(words, { env });
+      const program = startGpuctl(words, { env: { ...env, ...own } });
       try {
         const [, readyPid] = await program.untilOutput(/^ready (\d+)$/m);
         const hold = Object.assign(program, { readyPid: Number(readyPid) });

@@ -1,5 +1,6 @@
 /** Runs nvidia-smi as a child that can be given up at any moment. */
 import { spawn } from "node:child_process";
+import { noteOwnChild } from "../../proc/own_children.ts";
 import { LATE, within } from "../helper/within.ts";
 import type { SmiPlace } from "./locate.ts";
 
@@ -98,12 +99,14 @@ export function startSmi({ path, libraries }: SmiPlace, words: readonly string[]
       pipe.on("error", () => settle()); // A pipe that was given up, or broke with its process: the end tells.
     })
   );
+  const ended = new Promise<ChildEnd>((settle) => {
+    child.on("error", (error) => settle({ kind: "error", error }));
+    child.on("exit", (status, signal) => settle({ kind: "exit", status, signal }));
+  });
+  if (child.pid !== undefined) noteOwnChild(child.pid, ended);
   return {
     pid: child.pid,
-    ended: new Promise((settle) => {
-      child.on("error", (error) => settle({ kind: "error", error }));
-      child.on("exit", (status, signal) => settle({ kind: "exit", status, signal }));
-    }),
+    ended,
     drained: Promise.all(drained).then(() => undefined),
     overflowed: overflowed.promise,
     text: () => texts.join("\n"),

@@ -6,6 +6,7 @@ import { pid } from "../../../lib/core/ids.ts";
 import { absent, known } from "../../../lib/core/reading.ts";
 import { bytes } from "../../../lib/core/units.ts";
 import type { SnapshotDiff } from "../../../lib/model/diff.ts";
+import { contextsOf } from "../../../lib/model/gpu.ts";
 import type { Snapshot } from "../../../lib/model/snapshot.ts";
 import { MIB, TOLERANCE } from "../../support/job_story.ts";
 import { type MachineSpec, observe, type ProcessSpec, uuidOf } from "../../support/machine.ts";
@@ -164,6 +165,38 @@ test("diffSnapshots() calls nothing gone or new that a list leaves out", () => {
     kind: "unknown",
     reason: absent("no-permission"),
   });
+});
+
+/** A snapshot as it is made of what one query of nvidia-smi printed. */
+function saved(processes: readonly ProcessSpec[], source: Snapshot["source"] = "file"): Snapshot {
+  const snapshot = attribute(observe({ processes }));
+  const reason = absent("not-reported", "the query shows compute processes only");
+  return {
+    ...snapshot,
+    source,
+    takenAt: "",
+    gpus: snapshot.gpus.map((account) => ({
+      ...account,
+      gpu: {
+        ...account.gpu,
+        memoryUsed: absent("not-reported"),
+        processList: { state: "incomplete", contexts: contextsOf(account.gpu.processList), reason },
+      },
+    })),
+  };
+}
+
+test("diffSnapshots() compares the answers of one query with each other, though each leaves something out", () => {
+  const pair = (source?: Snapshot["source"]) =>
+    diffSnapshots(
+      { name: "before.csv", snapshot: saved([context(181, 112_300), context(200, 700)], source) },
+      { name: "after.csv", snapshot: saved([context(200, 112_252)], source) },
+      TOLERANCE,
+    );
+
+  assert.equal(pair().verdict, "moved");
+  // A driver's own list that is cut short leaves out other rows each time.
+  assert.equal(pair("nvml").verdict, "grew");
 });
 
 test("diffSnapshots() knows by the total alone that more is held", () => {

@@ -44,9 +44,9 @@ test("formatShortCommand() leaves the program's folder out, and names who has no
 
 test("CONCERNS calls nobody left behind who may be at work", () => {
   assert.deepEqual(HOLDER_CLASSES.filter((name) => CONCERNS[name] === "left-behind"), [
+    "job-leftover",
     "zombie-leader",
     "inherited",
-    "job-leftover",
     "orphan",
   ]);
 });

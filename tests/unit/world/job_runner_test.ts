@@ -3,16 +3,17 @@ import { existsSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { test } from "node:test";
 import { openLibc } from "../../../lib/native/libc.ts";
+import { isOwnChild, noteOwnChild } from "../../../lib/proc/own_children.ts";
 import { openProcessTable } from "../../../lib/proc/table.ts";
 import type { Job, JobRunner } from "../../../lib/world/ports.ts";
-import { realDetails } from "../../../lib/world/process_details.ts";
 import { openJobRunner } from "../../../lib/world/job_runner.ts";
+import { startProgram } from "../../support/running_program.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
 
 async function openRunner(): Promise<JobRunner> {
   const processes = openProcessTable(await openLibc());
-  return await openJobRunner({ processes, details: realDetails, self: ["no-such-program"], given: [] });
+  return await openJobRunner({ processes, given: [] });
 }
 
 function started(outcome: ReturnType<JobRunner["start"]>): Job {
@@ -100,6 +101,29 @@ test("listDescendants() knows what escaped from the command by setsid and a doub
   assert.equal(escaped.find(({ comm }) => comm === "sh")?.parentPid, runner.ownPid);
   for (const { pid } of escaped) process.kill(pid, "SIGKILL");
   await until("the orphans to be reaped", () => escaped.every(({ pid }) => !existsSync(`/proc/${pid}`)));
+});
+
+test("the runner reaps orphans that end while the command runs, however many there are", async () => {
+  using runner = await openRunner();
+  const script = "i=0; while [ $i -lt 60 ]; do (sleep 0.05 &); i=$((i + 1)); done; sleep 0.3; ";
+  const zombies = () =>
+    runner.listDescendants().filter(({ state, parentPid }) => state === "Z" && parentPid === runner.ownPid);
+  await started(runner.start(["/bin/sh", "-c", script], {})).ended;
+
+  await until("all orphans to be reaped", () => zombies().length === 0);
+});
+
+test("listDescendants() leaves out what this program has started for itself", async () => {
+  using runner = await openRunner();
+  await using helper = startProgram(["/bin/sh", "-c", "echo ready; read line"], { input: { isOpen: true } });
+  await helper.untilOutput(/ready/);
+  assert.ok(runner.listDescendants().some(({ pid }) => pid === helper.pid));
+  noteOwnChild(helper.pid, helper.ended);
+
+  assert.equal(runner.listDescendants().some(({ pid }) => pid === helper.pid), false);
+  helper.endInput();
+  await helper.ended;
+  await until("it to be forgotten", () => !isOwnChild(helper.pid));
 });
 
 test("start() listens for children once, however often it is called, and not after it was disposed of", async () => {

@@ -217,3 +217,15 @@ test("lintPython() follows calls into functions, methods and constructors", () =
     `import os, torch\ndef main():\n    torch.cuda.init()\n    ${SET}\nif __name__ == "__main__":\n    main()\n`;
   assert.deepEqual(lint(main), ["4 set-after-cuda error"]);
 });
+
+test("lintPython() names the first thing that surely started CUDA, and prefers it to one that may have", () => {
+  const startOf = (...lines: readonly string[]) =>
+    lintPython(new Map([["a.py", ["import os, torch", ...lines, SET, ""].join("\n")]])).map(({ related }) =>
+      related.at(-1)?.text
+    );
+  assert.deepEqual(startOf("torch.cuda.init()", "x.cuda()"), ["torch.cuda.init()"]);
+  assert.deepEqual(startOf("torch.cuda.device_count()", "torch.cuda.init()", "x.cuda()"), [
+    "torch.cuda.init()",
+  ]);
+  assert.deepEqual(startOf("torch.cuda.device_count()", "net.to(device)"), ["torch.cuda.device_count()"]);
+});

@@ -1,0 +1,100 @@
+/** What is good to know of a job's GPUs and breaks no rule. */
+import type { DeviceMinor, Pid } from "../core/ids.ts";
+import { plural } from "../core/text.ts";
+import { type Bytes, formatBytes, formatDuration, sumBytes } from "../core/units.ts";
+import type { Gpu } from "../model/gpu.ts";
+import type { IsolationViolation } from "../model/isolation.ts";
+import type { DeviceUse } from "../model/observation.ts";
+import type { IsolationInput } from "./isolation_input.ts";
+import { allowanceOf } from "./isolation_place.ts";
+import type { JobContexts } from "./isolation_ranks.ts";
+
+/** Pids that a note names before it only counts. */
+const MOST_PIDS = 5;
+
+interface Findings {
+  readonly jobs: JobContexts;
+  readonly violations: readonly IsolationViolation[];
+}
+
+/** One sentence each. */
+export function isolationNotes(input: IsolationInput, { jobs, violations }: Findings): readonly string[] {
+  const { tally, machine, allowed } = input;
+  const isUsed = machine.gpus.some((gpu) =>
+    allowanceOf(gpu, allowed) !== "not" && [...jobs.pids].some((pid) => jobs.gpusOf(pid).includes(gpu.uuid))
+  );
+  return [
+    ...machine.gpus.flatMap((gpu) => [
+      ...rankNotes(gpu, violations),
+      ...touchNotes(gpu, input, jobs),
+    ]),
+    ...(tally.looks > 0 && !isUsed
+      ? ["The job had no context on the GPUs that it was given, so it was not put to the test"]
+      : []),
+    ...(tally.looks > 0
+      ? [
+        `${plural(tally.looks, "look")} were taken, at most ${
+          formatDuration(tally.longestGap)
+        } apart; a context that ` +
+        "lived shorter may not have been seen",
+      ]
+      : []),
+  ];
+}
+
+/** Several ranks that touched the first GPU are one mistake, told once with its price. */
+function rankNotes(gpu: Gpu, violations: readonly IsolationViolation[]): readonly string[] {
+  const sizes = violations.filter((each) => each.gpu === gpu.uuid && each.cause === "default-device")
+    .map(({ contextBytes }) => contextBytes);
+  if (sizes.length < 2) return [];
+  return [
+    `${sizes.length} ranks other than 0 have a context on GPU ${gpu.index}: ${rangeOf(sizes)}, ` +
+    `${formatBytes(sumBytes(sizes))} in all`,
+  ];
+}
+
+function rangeOf(sizes: readonly Bytes[]): string {
+  const sorted = sizes.toSorted((a, b) => a - b).map(formatBytes);
+  const [least = ""] = sorted;
+  const most = sorted.at(-1) ?? "";
+  return least === most ? `${least} each` : `${least} to ${most} each`;
+}
+
+/** Visible GPUs and merely opened ones, told apart by their mappings. */
+function touchNotes(gpu: Gpu, input: IsolationInput, jobs: JobContexts): readonly string[] {
+  if (allowanceOf(gpu, input.allowed) !== "not" || !gpu.minor.ok) return [];
+  const minor = gpu.minor.value;
+  const grades = input.processes.filter(({ process }) => !jobs.gpusOf(process.pid).includes(gpu.uuid))
+    .map(({ process, uses }) => ({
+      pid: process.pid,
+      grade: uses.ok ? gradeOf(uses.value, minor) : undefined,
+    }));
+  const visible = grades.filter(({ grade }) => grade === "visible").map(({ pid }) => pid);
+  const opened = grades.filter(({ grade }) => grade === "opened").map(({ pid }) => pid);
+  return [
+    ...(visible.length > 0
+      ? [
+        `GPU ${gpu.index} is visible to ${
+          name(visible)
+        }, without a context: about 3 MiB of it for each, charged to ` +
+        "nobody. CUDA_VISIBLE_DEVICES would hide it",
+      ]
+      : []),
+    ...(opened.length > 0
+      ? [`GPU ${gpu.index} was opened and not used by ${name(opened)}, as by any reader of NVML`]
+      : []),
+  ];
+}
+
+function gradeOf(uses: readonly DeviceUse[], minor: DeviceMinor): "visible" | "opened" | undefined {
+  const use = uses.find(({ node }) => node.kind === "gpu" && node.minor === minor);
+  if (use === undefined || !use.mappings.ok) return undefined;
+  if (use.mappings.value > 0) return "visible";
+  return use.descriptors > 0 ? "opened" : undefined;
+}
+
+function name(pids: readonly Pid[]): string {
+  const shown = pids.slice(0, MOST_PIDS).join(", ");
+  const more = pids.length > MOST_PIDS ? ` and ${pids.length - MOST_PIDS} more` : "";
+  return `${plural(pids.length, "process", "processes")} of the job (PID ${shown}${more})`;
+}
