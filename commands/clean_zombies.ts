@@ -44,11 +44,11 @@ export function cleanZombiesOptions() {
         parsedBy(parsePids),
       ),
     )
-    .option("--user <names>", "only processes of these users", splitList)
-    .option("--container <id>", "only this container (or the beginning of its id)")
-    .option("--slurm-job <id>", "only this Slurm job")
-    .option("--unit <name>", "only this systemd unit")
-    .option("--cgroup <path>", "only this cgroup and below")
+    .option("--user <names>", "only processes of these users", parsedBy(splitList))
+    .option("--container <id>", "only this container (or the beginning of its id)", parsedBy(parseName))
+    .option("--slurm-job <id>", "only this Slurm job", parsedBy(parseName))
+    .option("--unit <name>", "only this systemd unit", parsedBy(parseName))
+    .option("--cgroup <path>", "only this cgroup and below", parsedBy(parseName))
     .addOption(
       durationOption("--min-age <time>", "leave younger processes alone").default(
         milliseconds(30_000),
@@ -166,8 +166,16 @@ function priorityOf(outcome: EndOutcome): "err" | "notice" | "info" {
   return outcome === "planned" ? "info" : "notice";
 }
 
+/** What an unset variable of a script leaves behind narrows nothing, or everything: it is no name. */
+function parseName(text: string): string {
+  if (text.trim() === "") throw new SyntaxError("Cannot choose by an empty name");
+  return text;
+}
+
 function splitList(text: string): string[] {
-  return text.split(",").map((word) => word.trim()).filter((word) => word !== "");
+  const words = text.split(",").map((word) => word.trim()).filter((word) => word !== "");
+  if (words.length === 0) throw new SyntaxError(`Cannot choose by "${text}": it names nothing`);
+  return words;
 }
 
 function collect(text: string, before: string[]): string[] {

@@ -41,7 +41,10 @@ export async function runProgram(argv: readonly string[], world: World): Promise
   const program = await buildProgram(argv, world, (given) => ending = given);
   const [command] = program.commands;
   if (command && program.commands.length === 1) {
-    await applySettings(leafOf(command, argv.slice(1)), { everyName: Object.keys(COMMANDS), named: namedConfig(argv) }, world);
+    await applySettings(leafOf(command, argv.slice(1)), {
+      everyName: Object.keys(COMMANDS),
+      named: namedConfig(argv),
+    }, world);
   }
   try {
     await program.parseAsync([...argv], { from: "user" });

@@ -1,6 +1,7 @@
 /** Who keeps the memory of a dead process: the driver's list will never say. */
 import type { Pid } from "../core/ids.ts";
 import type { DeviceUse, ProcessScan } from "../model/observation.ts";
+import type { Process } from "../model/process.ts";
 import type { LikelyHolder } from "../model/snapshot.ts";
 import { type DeadContext, type Facts, isHeir } from "./facts.ts";
 import { ancestorsOf, isAdopter, isReaper, parentOf } from "./lineage.ts";
@@ -48,15 +49,23 @@ export function reasonsToHold(facts: Facts, dead: DeadContext, owners: LiveOwner
  */
 export function findKept(facts: Facts, owners: LiveOwners): readonly DeadContext[] {
   if (facts.contexts.length > 0 || !facts.hasInheritedDescriptors) return [];
-  if (!hasLostForker(facts) || mayShareWithOwner(facts, owners)) return [];
+  if (!hasLostForker(facts) || mayShareWithOwner(facts.process, facts.scan, owners)) return [];
   return facts.deadContexts.filter((dead) => reasonsToHold(facts, dead, owners).length > 0);
 }
 
 /** The live process that started the driver and shares its descriptor with this one, or is its ancestor. */
 export function livingOwnerOf({ process, scan }: Facts, owners: LiveOwners): Pid | undefined {
-  const shared = scan.sharedWith.get(process.pid);
-  const sharer = shared?.ok ? shared.value.find((pid) => owners.has(pid) || mayOwn(pid, scan)) : undefined;
-  return sharer ?? ancestorsOf(process, scan).find(({ pid }) => owners.has(pid))?.pid;
+  return findSharer(process, scan, owners) ??
+    ancestorsOf(process, scan).find(({ pid }) => owners.has(pid))?.pid;
+}
+
+/**
+ * Says whether a process may be what a live owner forked, whoever its parent is now. Arguments, titles and variables pass
+ * on with fork(2) as well, and say nothing about such a process.
+ */
+export function mayBeForkedByOwner(process: Process, scan: ProcessScan, owners: LiveOwners): boolean {
+  if (owners.has(process.pid) || !isHeir(process.pid, scan)) return false;
+  return findSharer(process, scan, owners) !== undefined || mayShareWithOwner(process, scan, owners);
 }
 
 /** The live processes that may keep one ghost's memory, the likeliest first. */
@@ -88,6 +97,11 @@ function hasLostForker({ process, scan, deadContexts }: Facts): boolean {
     deadContexts.some(({ context: { pid } }) => pid === process.processGroup || pid === process.session);
 }
 
+function findSharer({ pid }: Process, scan: ProcessScan, owners: LiveOwners): Pid | undefined {
+  const shared = scan.sharedWith.get(pid);
+  return shared?.ok ? shared.value.find((other) => owners.has(other) || mayOwn(other, scan)) : undefined;
+}
+
 /**
  * Says whether too little is seen of a sharer to rule it out as the owner. Neither an heir is one, nor a program that
  * was started with the descriptors open: execve(2) keeps them and drops every mapping.
@@ -99,7 +113,7 @@ function mayOwn(sharer: Pid, scan: ProcessScan): boolean {
 }
 
 /** Says whether it was not ruled out that a live owner shares the process's descriptors. */
-function mayShareWithOwner({ process, scan }: Facts, owners: LiveOwners): boolean {
+function mayShareWithOwner(process: Process, scan: ProcessScan, owners: LiveOwners): boolean {
   if (scan.coverage.cutShort) return true;
   if (scan.sharedWith.get(process.pid)?.ok) return false;
   const mapped = mappedMinors(scan.uses.get(process.pid));

@@ -224,7 +224,7 @@ function whyUnknown(environment: IsolatedProcess["process"]["environment"] | und
 }
 
 /** The allowed devices as CUDA_VISIBLE_DEVICES takes them. */
-export function uuidsOf(allowed: readonly AllowedDevice[]): string {
+function uuidsOf(allowed: readonly AllowedDevice[]): string {
   return allowed.map(({ gpu, mig }) => mig ?? gpu).join(",");
 }
 

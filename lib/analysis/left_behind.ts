@@ -1,7 +1,7 @@
 /** Rules for what was left behind: the classes that a cleaning ends unless told otherwise. */
 import type { Pid } from "../core/ids.ts";
 import { type Facts, isZombieLeader } from "./facts.ts";
-import { describeDead, findKept, type LiveOwners, reasonsToHold } from "./ghosts.ts";
+import { describeDead, findKept, type LiveOwners, mayBeForkedByOwner, reasonsToHold } from "./ghosts.ts";
 import { judgeJob } from "./jobs.ts";
 import { findPreForkServer } from "./servers.ts";
 import type { Verdict } from "./verdict.ts";
@@ -41,10 +41,10 @@ export function judgeInherited(facts: Facts, owners: LiveOwners): Verdict | unde
 }
 
 /** A worker whose owner is proven to be gone. */
-export function judgeOrphan(facts: Facts): Verdict | undefined {
+export function judgeOrphan(facts: Facts, owners: LiveOwners): Verdict | undefined {
   if (facts.driverUse !== "client" && facts.contexts.length === 0) return undefined;
   const worker = findWorker(facts.process, facts.scan);
-  if (worker?.owner !== "gone") return undefined;
+  if (worker?.owner !== "gone" || mayBeForkedByOwner(worker.root, facts.scan, owners)) return undefined;
   const evidence = facts.contexts.length > 0
     ? [...worker.evidence, "memory that its owner shared with it (CUDA IPC) is now counted as its own"]
     : worker.evidence;

@@ -5,6 +5,7 @@ import type { VisibleDevice, VisibleMachine } from "./visible_devices.ts";
 /** Where the toolkit finds the list when it is given as mounted files (accept-nvidia-visible-devices-as-volume-mounts). */
 const AS_VOLUME_MOUNTS = "/var/run/nvidia-container-devices";
 
+/** What the runtime is asked for. */
 export type ContainerRequest =
   /** Not set. The toolkit injects nothing, except into images made for the first one (CUDA_VERSION alone is set): all GPUs. */
   | { readonly kind: "unset" }

@@ -10,6 +10,8 @@ import { judgeLauncher } from "./ranks.ts";
 export interface WorkerFinding {
   readonly kind: string;
   readonly owner: OwnerFinding["state"];
+  /** Whose owner that is: the process itself, or the ancestor with which its whole branch has lost its root. */
+  readonly root: Process;
   /** One sentence each: how it is told, and what became of its owner. */
   readonly evidence: readonly [string, string];
 }
@@ -69,7 +71,7 @@ export function findWorker(process: Process, scan: ProcessScan): WorkerFinding |
     const above = findByParent(ancestor, scan);
     if (above?.owner === "gone") {
       const why = `it descends from PID ${ancestor.pid}, a ${above.kind} whose own owner has ended`;
-      return { kind: own.kind, owner: "gone", evidence: [own.evidence[0], why] };
+      return { kind: own.kind, owner: "gone", root: ancestor, evidence: [own.evidence[0], why] };
     }
     if (above?.owner !== "alive") break;
   }
@@ -82,7 +84,7 @@ function findByParent(process: Process, scan: ProcessScan): WorkerFinding | unde
     const seen = recognise(process);
     if (seen === undefined) continue;
     const { state, why } = judgeOwner(process, scan);
-    return { kind, owner: state, evidence: [seen, why] };
+    return { kind, owner: state, root: process, evidence: [seen, why] };
   }
   return undefined;
 }

@@ -21,6 +21,7 @@ export interface IsolatedProcess {
 
 /** Worst first. */
 export const ISOLATION_VERDICTS = ["violated", "unproven", "isolated"] as const;
+/** One of them. */
 export type IsolationVerdictKind = typeof ISOLATION_VERDICTS[number];
 
 /**
@@ -53,6 +54,7 @@ export const STRAY_CAUSES = [
   "variable-names-it",
   "changed-inside",
 ] as const;
+/** One of them. */
 export type StrayCause = typeof STRAY_CAUSES[number];
 
 /** A context of the job on a GPU where it has no business. */

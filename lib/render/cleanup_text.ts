@@ -69,17 +69,19 @@ function releaseOf({ outcome, bytesBefore, bytesAfter, releaseMs }: Act): string
 
 /** What keeps "nothing to clean" from being proven. */
 export function formatUnread({ unreadGpus }: Pick<Cleanup, "unreadGpus">): string {
-  return `Who holds GPU ${unreadGpus.join(", ")} could not be read: that is not the same as nothing to clean.`;
+  const gpus = unreadGpus.join(", ");
+  return `Who holds GPU ${gpus} could not be read: that is not the same as nothing to clean.`;
 }
 
 function summaryOf(cleanup: Cleanup): string {
   const { isPlan, acts, kept, ghosts, unreadGpus } = cleanup;
   if (acts.length === 0 && ghosts.length === 0) {
-    const spared = kept.filter(({ class: name }) => CONCERNS[name] === "left-behind").length;
     if (unreadGpus.length > 0) return formatUnread(cleanup);
+    const holders = plural(kept.length, "holder");
+    const spared = kept.filter(({ class: name }) => CONCERNS[name] === "left-behind").length;
     return spared === 0
-      ? `Nothing to clean: ${plural(kept.length, "holder")}, none of them left behind.`
-      : `Nothing was done: of ${plural(kept.length, "holder")} ${spared} may have been left behind, and none may be ended.`;
+      ? `Nothing to clean: ${holders}, none of them left behind.`
+      : `Nothing may be ended: ${spared} of ${holders} left behind, spared for the reasons above.`;
   }
   const sizes = acts.map(({ bytesBefore }) => bytesBefore).filter((size): size is Bytes => size !== null);
   const total = formatBytes(bytes(sizes.reduce((sum, size) => sum + size, 0)));

@@ -12,6 +12,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { errnoOf, type Failure, GpuctlError, stateOf } from "../core/errors.ts";
+import { findOwnDescriptor } from "./own_descriptor.ts";
 import type { Files } from "./ports.ts";
 
 const OWNER_ONLY = 0o600;
@@ -24,10 +25,12 @@ export const realFiles: Files = {
 
 /**
  * Writes a new file beside the old one and puts it in its place: a reader sees the one or the other, never a half. A
- * symbolic link to a file is replaced, not followed; a device or a pipe is written to.
+ * symbolic link to a file is replaced, not followed; a device, a pipe or a descriptor of ours is written to.
  */
 function writeWhole(path: string, text: string): void {
-  if (isStream(path)) attempt(path, () => writeFile(path, text, { flags: "w", mode: OWNER_ONLY }));
+  const own = findOwnDescriptor(path);
+  if (own !== undefined) attempt(path, () => writeText(own, text));
+  else if (isStream(path)) attempt(path, () => writeFile(path, text, { flags: "w", mode: OWNER_ONLY }));
   else replaceFile(path, text, OWNER_ONLY);
 }
 
@@ -68,12 +71,17 @@ function writeFile(path: string, text: string, { flags, mode }: FileKind): void 
   try {
     // What open(2) gives is narrowed by the umask.
     if (flags === "wx") fchmodSync(descriptor, mode);
-    let rest = new TextEncoder().encode(text);
-    while (rest.length > 0) rest = rest.subarray(writeSync(descriptor, rest));
+    writeText(descriptor, text);
     if (flags === "wx") fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** Writes all of a text. @throws the system's error */
+export function writeText(descriptor: number, text: string): void {
+  let rest = new TextEncoder().encode(text);
+  while (rest.length > 0) rest = rest.subarray(writeSync(descriptor, rest));
 }
 
 /** A device, a pipe or a socket: replacing it with a file would break the machine. */
@@ -82,7 +90,8 @@ function isStream(path: string): boolean {
   return found !== undefined && !found.isFile() && !found.isDirectory();
 }
 
-function failureOf(error: unknown): Failure {
+/** Whether a file could not be used for want of permission, or because it is not there to be used. */
+export function failureOf(error: unknown): Failure {
   const errno = errnoOf(error);
   return errno === "EACCES" || errno === "EPERM" || errno === "EROFS" ? "denied" : "unavailable";
 }

@@ -1,8 +1,10 @@
 /** Places for reports and recordings, tried before the work whose outcome goes there. */
-import { closeSync, constants, openSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, constants, openSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
-import { errnoOf, type Failure, GpuctlError, stateOf } from "../core/errors.ts";
+import { GpuctlError, stateOf } from "../core/errors.ts";
+import { failureOf, writeText } from "./files.ts";
+import { findOwnDescriptor } from "./own_descriptor.ts";
 import type { LineFile, OutputFiles } from "./ports.ts";
 
 const OWNER_ONLY = 0o600;
@@ -11,6 +13,7 @@ const OWNER_ONLY = 0o600;
 export const realOutputFiles: OutputFiles = { checkPlace, openLines };
 
 function checkPlace(path: string): void {
+  if (findOwnDescriptor(path) !== undefined) return;
   attempt(path, () => {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory()) throw new Error("it is a directory");
@@ -25,7 +28,8 @@ function checkPlace(path: string): void {
 
 /** The file is new, so that a recording never goes through a link that somebody has put there. */
 function openLines(path: string): LineFile {
-  const descriptor = attempt(path, () => {
+  const own = findOwnDescriptor(path);
+  const descriptor = own ?? attempt(path, () => {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found && !found.isFile()) return openSync(path, constants.O_WRONLY);
     rmSync(path, { force: true });
@@ -33,12 +37,11 @@ function openLines(path: string): LineFile {
   });
   return {
     append(line) {
-      attempt(path, () => {
-        let rest = new TextEncoder().encode(`${line}\n`);
-        while (rest.length > 0) rest = rest.subarray(writeSync(descriptor, rest));
-      });
+      attempt(path, () => writeText(descriptor, `${line}\n`));
     },
-    [Symbol.dispose]: () => closeSync(descriptor),
+    [Symbol.dispose]() {
+      if (own === undefined) closeSync(descriptor);
+    },
   };
 }
 
@@ -48,9 +51,4 @@ function attempt<T>(path: string, act: () => T): T {
   } catch (error) {
     throw new GpuctlError(failureOf(error), `Cannot write ${path}: ${stateOf(error)}`, { cause: error });
   }
-}
-
-function failureOf(error: unknown): Failure {
-  const errno = errnoOf(error);
-  return errno === "EACCES" || errno === "EPERM" || errno === "EROFS" ? "denied" : "unavailable";
 }

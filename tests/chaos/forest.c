@@ -2,7 +2,8 @@
  * Grows a tree of processes on a simulated server from a written plan, and reports each with its start time.
  *
  *     forest PLAN            grows the tree; the root is this process
- *     forest churn SECONDS   starts innocent processes that end soon, and reports those that a signal has ended
+ *     forest churn SECONDS   until then or the end of standard input starts innocent processes that end soon; reports "killed PID SIGNAL" for who did not
+ *                            end by itself, and "wrapped" when the pids have come round
  *     forest init PIDS COMMAND...   is PID 1 of a namespace with that many pids: runs a command and reaps orphans
  *
  * A plan is words. A process does its acts in order, reports itself, comes to its end, and waits there for good:
@@ -261,7 +262,8 @@ static void live_shortly(unsigned seed) {
   srand(seed);
   if (rand() % 4 == 0) use_nodes(-1);
   else if (rand() % 3 == 0) hold(rand() % atoi(variable("FOREST_GPUS")), 1);
-  usleep(rand() % 200000);
+  /* Most make pids come round; a few are there for both of gpuctl's looks. */
+  usleep(rand() % (rand() % 16 == 0 ? 1000000 : 10000));
   _exit(0);
 }
 
@@ -269,14 +271,16 @@ static int churn(int seconds) {
   char line[64];
   time_t end = time(NULL) + seconds;
   unsigned seed = 0;
+  pid_t last = 0;
+  fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
   int running = 0, status;
   while (time(NULL) < end || running > 0) {
     if (time(NULL) < end && running < SLOTS) {
       pid_t child = fork();
       if (child == 0) live_shortly(++seed * 7919u + getpid());
-      seed++;
       if (child > 0) running++;
-      else usleep(1000);
+      if (child > 0 && child < last) report("wrapped\n");
+      if (child > 0) last = child;
     }
     pid_t ended;
     while ((ended = waitpid(-1, &status, running < SLOTS ? WNOHANG : 0)) > 0) {
@@ -286,6 +290,8 @@ static int churn(int seconds) {
       report(line);
     }
     usleep(1000);
+    /* Whoever plays ends its end of standard input when it has seen enough. */
+    if (read(STDIN_FILENO, line, 1) == 0) end = 0;
   }
   return 0;
 }

@@ -1,11 +1,8 @@
 /** A game of many rounds, from one seed. */
-import { spawnSync } from "node:child_process";
-import { copyFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../support/temporary.ts";
 import { makeDice } from "./dice.ts";
-import { type Actor, drawTree, PROGRAMS } from "./plan.ts";
+import { compileForest } from "./forest.ts";
+import { type Actor, drawTree } from "./plan.ts";
 import { describeTree, type Failure, playRound, type RoundResult } from "./round.ts";
 import { shrinkTree } from "./shrink.ts";
 
@@ -46,7 +43,9 @@ export async function playChaos(options: GameOptions): Promise<GameResult> {
     processes += result.processes;
     tell(`${trees} trees, ${processes} processes; ${describeRound(result)}`);
     if (result.failures.length === 0) continue;
-    const failures = result.failures.map(({ what, tree }) => tree ? `${what}, in ${describeTree(tree)}` : what);
+    const failures = result.failures.map(({ what, tree }) =>
+      tree ? `${what}, in ${describeTree(tree)}` : what
+    );
     for (const failure of failures) tell(failure);
     const smallest = await findSmallest(result.failures, play);
     if (smallest) tell(`the smallest that fails: ${describeTree(smallest)}`);
@@ -55,8 +54,9 @@ export async function playChaos(options: GameOptions): Promise<GameResult> {
   return { failures: [], trees, processes };
 }
 
-function describeRound({ mustLive, leftovers, runs }: RoundResult): string {
-  return `this round ${mustLive} that must live, ${leftovers} left behind, ${runs} cleanings`;
+function describeRound({ mustLive, leftovers, runs, wraps }: RoundResult): string {
+  const round = wraps > 0 ? `, pids came round ${wraps} times` : "";
+  return `this round ${mustLive} that must live, ${leftovers} left behind, ${runs} cleanings${round}`;
 }
 
 type Play = (trees: readonly Actor[]) => Promise<RoundResult>;
@@ -64,13 +64,4 @@ type Play = (trees: readonly Actor[]) => Promise<RoundResult>;
 async function findSmallest(failures: readonly Failure[], play: Play): Promise<Actor | undefined> {
   const tree = failures.find((failure) => failure.tree)?.tree;
   return tree && await shrinkTree(tree, async (smaller) => (await play([smaller])).failures.length > 0);
-}
-
-function compileForest(folder: string): void {
-  const source = fileURLToPath(new URL("forest.c", import.meta.url));
-  const path = join(folder, "forest");
-  const flags = ["-O1", "-Wall", "-Werror", "-pthread"];
-  const { status, stderr, error } = spawnSync("cc", [...flags, "-o", path, source], { encoding: "utf8" });
-  if (status !== 0) throw new Error(`Cannot compile forest.c: ${error?.message ?? stderr}`);
-  for (const name of PROGRAMS) copyFileSync(path, join(folder, name));
 }

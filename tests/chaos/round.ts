@@ -31,6 +31,8 @@ export interface RoundResult {
   readonly mustLive: number;
   readonly leftovers: number;
   readonly runs: number;
+  /** How often the pids came round, where innocent processes are started. */
+  readonly wraps: number;
 }
 
 interface AuditRecord {
@@ -60,7 +62,7 @@ export async function playRound(options: RoundOptions): Promise<RoundResult> {
   mkdirSync(ground.reports);
   await runExpecting(["sim", "init", ground.server, "--gpus", String(gpus), "--memory", "4TiB"], [0]);
   const planted: Planted[] = [];
-  using _churn = options.churns ? startChurn(ground) : undefined;
+  await using churn = options.churns ? startChurn(ground) : undefined;
   try {
     let isGrowing = true;
     const growing = growAll(trees, { dice, ground, planted }).finally(() => isGrowing = false);
@@ -73,10 +75,11 @@ export async function playRound(options: RoundOptions): Promise<RoundResult> {
       left = planted.some((each) => findSurvivors(each).length > 0) ? left - 1 : 0;
     }
     await growing;
+    const churnEnd = await churn?.stop() ?? null;
     const failures = [
       ...planted.flatMap(judgeEnd),
       ...judgeAudit(ground, planted),
-      ...judgeChurn(ground),
+      ...judgeChurn(ground, churnEnd),
       ...await judgeGhosts(ground, planted),
     ];
     const truths = planted.flatMap((each) => [...each.truths().values()]);
@@ -86,6 +89,7 @@ export async function playRound(options: RoundOptions): Promise<RoundResult> {
       mustLive: truths.filter((truth) => truth === "must-live").length,
       leftovers: truths.filter((truth) => truth === "leftover").length,
       runs,
+      wraps: readChurn(ground).filter((line) => line === "wrapped").length,
     };
   } finally {
     for (const { identities } of planted) for (const identity of identities.values()) kill(identity);
@@ -170,8 +174,11 @@ async function judgeGhosts({ server }: Ground, planted: readonly Planted[]): Pro
   const { stdout } = await runExpecting(["snapshot", "--json", "--source", `sim:${server}`], [0, 3, 10]);
   const { ghosts }: { readonly ghosts: readonly { readonly pid: number }[] } = JSON.parse(stdout);
   return ghosts.flatMap(({ pid }) => {
-    const owner = planted.find(({ identities }) => [...identities.values()].some((each) => each.pid === pid));
-    const isExcused = owner && [...owner.truths().values()].includes("either");
+    const owners = planted.filter(({ identities }) =>
+      [...identities.values()].some((each) => each.pid === pid)
+    );
+    const [owner] = owners;
+    const isExcused = owners.some(({ truths }) => [...truths().values()].includes("either"));
     return owner && !isExcused
       ? [{ what: `memory of PID ${pid}, which is dead, is still held`, tree: owner.tree }]
       : [];
@@ -180,26 +187,37 @@ async function judgeGhosts({ server }: Ground, planted: readonly Planted[]): Pro
 
 const CHURN_REPORT = "churn";
 
-function startChurn(ground: Ground): Disposable {
+interface Churn extends AsyncDisposable {
+  /** Stops it and waits until all that it started has ended. Gives the signal that ended it before, if one did. */
+  stop(): Promise<string | null>;
+}
+
+function startChurn(ground: Ground): Churn {
   const child = spawn(join(ground.programs, "job"), ["churn", String(CHURN_S)], {
-    stdio: "ignore",
+    stdio: ["pipe", "ignore", "ignore"],
     env: environmentOf(ground, join(ground.reports, CHURN_REPORT)),
   });
-  return { [Symbol.dispose]: () => void child.kill("SIGKILL") };
+  const ended = new Promise<string | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (_status, signal) => resolve(signal));
+  });
+  const stop = () => {
+    child.stdin.end();
+    return ended;
+  };
+  return { stop, [Symbol.asyncDispose]: async () => void await stop() };
 }
 
 /** Those who come and go end by themselves, or gpuctl has ended them. */
-function judgeChurn({ reports }: Ground): Failure[] {
-  const path = join(reports, CHURN_REPORT);
-  if (!existsSync(path)) return [];
-  return readFileSync(path, "utf8").trimEnd().split("\n").map((line) => ({
-    what: `an innocent process: ${line}`,
-  }));
+function judgeChurn(ground: Ground, signal: string | null): Failure[] {
+  const killed = readChurn(ground).filter((line) => line.startsWith("killed"));
+  return [...killed, ...signal === null ? [] : [`killed by ${signal}`]]
+    .map((line) => ({ what: `an innocent process was ${line}` }));
 }
 
-/** How many processes some trees have. */
-export function countActors(trees: readonly Actor[]): number {
-  return trees.reduce((sum, tree) => sum + actorsOf(tree).length, 0);
+function readChurn({ reports }: Ground): string[] {
+  const path = join(reports, CHURN_REPORT);
+  return existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
 }
 
 /** A tree in one line, with who dies later. */

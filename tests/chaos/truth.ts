@@ -34,12 +34,16 @@ function judge(place: Place, killed: ReadonlySet<number>, truths: ReadonlyMap<nu
 }
 
 function judgeMemory(place: Place, truths: ReadonlyMap<number, Truth>): Truth {
-  const { actor, parent } = place;
+  const { actor } = place;
   if (actor.takes === "context") {
     return actor.end === "lose-leader" ? "leftover" : judgeOwner(place, truths);
   }
   const { owner, isLeak, line } = findContext(place);
-  if (owner === undefined || parent === undefined) return "must-live";
+  if (owner === undefined) {
+    if (actor.takes === "watch" || actor.start === "plain") return "must-live";
+    // A worker without memory is no loss where its owner is gone, and no find; what it forks looks like itself.
+    return judgeOwner(place, truths) === "must-live" ? "must-live" : "either";
+  }
   const fate = truths.get(owner.id);
   if (fate === "must-live") return "must-live";
   // It may have been meant to stay: nothing says what for.

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { compileCLibrary } from "../support/c_program.ts";
-import { isRunning, QUICKLY, readCleaning } from "../support/cleaning.ts";
+import { holdAtRest, isRunning, QUICKLY, readCleaning } from "../support/cleaning.ts";
 import { quoteArguments } from "../../lib/core/text.ts";
 import { gpuctlCommand } from "../support/binary.ts";
 import { startProgram } from "../support/running_program.ts";
@@ -26,7 +26,7 @@ const SCENES = {
 for (const [scene, [name, count, options]] of Object.entries(SCENES)) {
   test(`gpuctl clean-zombies ends what the scene ${scene} leaves behind, and proves that the memory came back`, async () => {
     await using server = await startSim({ gpus: 1 });
-    const { readyPid } = await server.hold({ scene, bytes: "1GiB" });
+    const { readyPid } = await holdAtRest(server, { scene, bytes: "1GiB" });
 
     const plan = readCleaning(await server.run([...QUICKLY, ...options]), 10);
     assert.equal(plan.plan, true);
@@ -52,11 +52,11 @@ for (const [scene, [name, count, options]] of Object.entries(SCENES)) {
 
 test("gpuctl clean-zombies leaves a live job, a monitor, a suspended job and a nohup job alone", async () => {
   await using server = await startSim({ gpus: 1 });
-  const orphan = await server.hold({ scene: "forked-child" });
+  const orphan = await holdAtRest(server, { scene: "forked-child" });
   const spared = [
-    await server.hold({ scene: "plain" }),
-    await server.hold({ scene: "monitor" }),
-    await server.hold({ scene: "stopped" }),
+    await holdAtRest(server, { scene: "plain" }),
+    await holdAtRest(server, { scene: "monitor" }),
+    await holdAtRest(server, { scene: "stopped" }),
   ].map(({ readyPid }) => readyPid);
   const job = quoteArguments([...gpuctlCommand(), "sim", "hold", "--for", "60s"]);
   await using shell = startProgram(["sh", "-c", `nohup ${job} >out 2>err </dev/null & echo $!`], server);
@@ -79,7 +79,7 @@ test("gpuctl clean-zombies leaves a live job, a monitor, a suspended job and a n
 
 test("gpuctl clean-zombies is 10 for memory of the dead that nobody may be ended for", async () => {
   await using server = await startSim({ gpus: 2 });
-  const { readyPid } = await server.hold({ scene: "forked-child" });
+  const { readyPid } = await holdAtRest(server, { scene: "forked-child" });
   const { acts, kept, ghosts } = readCleaning(
     await server.run([...QUICKLY, "--yes", "--protect", "forked"]),
     10,
@@ -93,7 +93,7 @@ test("gpuctl clean-zombies is 10 for memory of the dead that nobody may be ended
 test("gpuctl clean-zombies ends by SIGKILL what ignores SIGTERM, once the grace is over", async () => {
   await using server = await startSim({ gpus: 1 });
   using stubbornness = compileCLibrary("ignore_sigterm");
-  const { readyPid } = await server.hold({
+  const { readyPid } = await holdAtRest(server, {
     scene: "forked-child",
     env: { LD_PRELOAD: stubbornness.path },
   });
@@ -106,7 +106,7 @@ test("gpuctl clean-zombies ends by SIGKILL what ignores SIGTERM, once the grace 
 
 test("gpuctl clean-zombies spares what its options leave out, and says which", async () => {
   await using server = await startSim({ gpus: 2 });
-  const { readyPid } = await server.hold({ scene: "spawn-orphans" });
+  const { readyPid } = await holdAtRest(server, { scene: "spawn-orphans" });
   const whyKept = async (...options: string[]) => {
     const { acts, kept } = readCleaning(await server.run([...QUICKLY, "--yes", ...options]), 0);
     assert.deepEqual(acts, []);
@@ -121,25 +121,14 @@ test("gpuctl clean-zombies spares what its options leave out, and says which", a
     "was started by multiprocessing (spawn_main … --multiprocessing-fork)",
   ]);
   assert.ok(isRunning(readyPid));
-});
-
-test("gpuctl clean-zombies --gpu and --pid end what they name and nothing else", async () => {
-  await using server = await startSim({ gpus: 2 });
-  const holdOn = (gpu: number) =>
-    server.hold({ scene: "forked-child", env: { CUDA_VISIBLE_DEVICES: String(gpu) } });
-  const [first, second, third] = [await holdOn(0), await holdOn(1), await holdOn(1)];
-  const ended = async (...options: string[]) => {
-    const { acts } = readCleaning(await server.run([...QUICKLY, "--yes", ...options]), 0);
-    return acts.map(({ pid }) => pid);
-  };
-  assert.deepEqual(await ended("--gpu", "0"), [first.readyPid]);
-  assert.deepEqual(await ended("--pid", String(third.readyPid)), [third.readyPid]);
-  assert.ok(isRunning(second.readyPid));
+  const { status, stdout } = await server.run(["clean-zombies"]);
+  assert.equal(status, 0);
+  assert.match(stdout, /^Nothing may be ended: 2 of 2 holders left behind, spared for the reasons above\.$/m);
 });
 
 test("gpuctl clean-zombies --pid takes a young process without --min-age 0s; without it a young one is spared", async () => {
   await using server = await startSim({ gpus: 1 });
-  const { readyPid } = await server.hold({ scene: "zombie-leader" });
+  const { readyPid } = await holdAtRest(server, { scene: "zombie-leader" });
   const words = ["clean-zombies", "--json", "--confirm", "100ms", "--yes"];
   const spared = readCleaning(await server.run(words), 0);
   assert.deepEqual(spared.kept, [{ pid: readyPid, class: "zombie-leader", why: "is younger than 30 s" }]);
@@ -161,7 +150,7 @@ test("gpuctl clean-zombies never says clean where a GPU could not be read: 3", a
 
 test("gpuctl clean-zombies tells a person what it would end, why, and what it did", async () => {
   await using server = await startSim({ gpus: 1 });
-  const { readyPid } = await server.hold({ scene: "zombie-leader", bytes: "1GiB" });
+  const { readyPid } = await holdAtRest(server, { scene: "zombie-leader", bytes: "1GiB" });
   const words = ["clean-zombies", "--min-age", "0s", "--confirm", "100ms"];
   const plan = await server.run(words);
   const lines = [
@@ -188,14 +177,14 @@ test("gpuctl clean-zombies --quiet is silent when all is clean, and speaks when 
   await using server = await startSim({ gpus: 1 });
   const words = ["clean-zombies", "--quiet", "--min-age", "0s", "--confirm", "100ms"];
   assert.deepEqual(await server.run(words), { status: 0, signal: null, stdout: "", stderr: "" });
-  await server.hold({ scene: "forked-child" });
+  await holdAtRest(server, { scene: "forked-child" });
   const { status, stdout } = await server.run(words);
   assert.deepEqual([status, stdout.includes("would be ended")], [10, true]);
 });
 
 test("gpuctl clean-zombies writes one line an act with its priority to a journal, and nothing when all is clean", async () => {
   await using server = await startSim({ gpus: 1 });
-  const { readyPid } = await server.hold({ scene: "forked-child", bytes: "1GiB" });
+  const { readyPid } = await holdAtRest(server, { scene: "forked-child", bytes: "1GiB" });
   const journal = join(server.folder, "journal");
   const clean = quoteArguments([...gpuctlCommand(), ...QUICKLY.filter((word) => word !== "--json")]);
   const script =

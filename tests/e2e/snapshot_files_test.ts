@@ -1,15 +1,18 @@
 /** What `gpuctl snapshot` writes, and reads back. */
 import assert from "node:assert/strict";
-import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { runGpuctl } from "../support/binary.ts";
+import { NEEDS_ROOT } from "../support/as_nobody.ts";
+import { gpuctlCommand, runGpuctl, withRuntime } from "../support/binary.ts";
 import { type Look, readLook } from "../support/look.ts";
+import { runProgram } from "../support/running_program.ts";
 import { startSim } from "../support/sim.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const FIXTURES = fileURLToPath(new URL("../fixtures/", import.meta.url));
+const VERSION_1 = readFileSync(join(FIXTURES, "snapshots", "version_1.json"), "utf8");
 const NOT_SMI = "it holds no table, CSV with a header, -q, -q -x, -L, pmon or dmon";
 const SMI_HINT =
   "  hint: it takes gpuctl snapshots, and what nvidia-smi, nvidia-smi -q and -q -x, and its CSV queries print\n";
@@ -89,6 +92,28 @@ test("gpuctl snapshot -o says why it cannot write, and leaves nothing half-writt
   assert.deepEqual(readdirSync(folder.path), []);
 });
 
+test("gpuctl snapshot -o is 4 where this user may not write", NEEDS_ROOT, async () => {
+  using folder = temporaryFolder();
+  chmodSync(folder.path, 0o755);
+  const path = join(folder.path, "look.json");
+  const ended = await runProgram(
+    [
+      "setpriv",
+      "--reuid=65534",
+      "--regid=65534",
+      "--clear-groups",
+      ...gpuctlCommand(),
+      "snapshot",
+      "-o",
+      path,
+    ],
+    withRuntime({ env: { GPUCTL_SOURCE: "-", HOME: folder.path }, cwd: "/", input: VERSION_1 }),
+  );
+  const stderr = `gpuctl: Cannot write ${path}: EACCES: permission denied\n`;
+  assert.deepEqual(ended, { status: 4, signal: null, stdout: "", stderr });
+  assert.deepEqual(readdirSync(folder.path), []);
+});
+
 test("gpuctl snapshot --source reads its own JSON back as it was, from a file and from standard input", async () => {
   await using server = await startSim({ gpus: 2 });
   await server.hold({ scene: "zombie-leader" });
@@ -135,21 +160,20 @@ for (const [name, expected] of Object.entries(TEXTS)) {
 }
 
 test("gpuctl snapshot --source refuses a file that is cut off, of another schema, or hostile, and says what is wrong", async () => {
-  const whole = readFileSync(join(FIXTURES, "snapshots", "version_1.json"), "utf8");
   using folder = temporaryFolder();
   const files = {
-    cut: [whole.slice(0, 300), "as a snapshot: it is not JSON, or not all of it"],
+    cut: [VERSION_1.slice(0, 300), "as a snapshot: it is not JSON, or not all of it"],
     later: [
-      whole.replace("gpuctl.snapshot/1", "gpuctl.snapshot/2"),
+      VERSION_1.replace("gpuctl.snapshot/1", "gpuctl.snapshot/2"),
       'as a snapshot: its schema is "gpuctl.snapshot/2", and this version reads gpuctl.snapshot/1',
     ],
     other: [
-      whole.replace("gpuctl.snapshot/1", "gpuctl.diff/1"),
+      VERSION_1.replace("gpuctl.snapshot/1", "gpuctl.diff/1"),
       'as a snapshot: its schema is "gpuctl.diff/1", and this version reads gpuctl.snapshot/1',
     ],
     nothing: ["{}", "as a snapshot: /schema is missing"],
     escape: [
-      whole.replace('"index": 0', '"index": "\\u001b[2J"'),
+      VERSION_1.replace('"index": 0', '"index": "\\u001b[2J"'),
       'as a snapshot: /gpus/0/index must be a GPU index from 0 to 65535, and is "\\u{1b}[2J"',
     ],
     deep: ['{"a":'.repeat(200_000), "as a snapshot: it is not JSON, or not all of it"],

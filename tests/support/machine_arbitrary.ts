@@ -140,15 +140,15 @@ export const machines: fc.Arbitrary<MachineSpec> = fc.record({
 
 /** Files are compared with those of processes whose descriptors can be listed, and with no others. */
 function shareWithOthers(all: readonly ProcessSpec[]): ProcessSpec[] {
-  const open = all.filter(({ touch, hides = [] }) => touch !== undefined && !hides.includes("descriptors"));
-  return all.map((process) =>
-    Array.isArray(process.sharedWith)
-      ? {
-        ...process,
-        sharedWith: open.map(({ pid }) => pid).filter((pid) => process.sharedWith?.includes(pid)),
-      }
-      : process
+  const open = new Set(
+    all.filter(({ touch, hides = [] }) => touch !== undefined && !hides.includes("descriptors"))
+      .map(({ pid }) => pid),
   );
+  return all.map((process) => {
+    const { sharedWith } = process;
+    if (sharedWith === undefined || typeof sharedWith === "string") return process;
+    return { ...process, sharedWith: sharedWith.filter((pid) => open.has(pid)) };
+  });
 }
 
 function gpu() {

@@ -1,13 +1,16 @@
 /** Kinds of characters as Python's tokenizer has them. */
 
+/** LF or CR. */
 export function isLineEnd(character: string): boolean {
   return character === "\n" || character === "\r";
 }
 
+/** What may stand between tokens. */
 export function isBlank(character: string): boolean {
   return character === " " || character === "\t" || character === "\f";
 }
 
+/** 0 to 9. */
 export function isDigit(character: string): boolean {
   return character >= "0" && character <= "9";
 }

@@ -148,7 +148,7 @@ export function findCudaStart(call: Call, loaded: Loaded): CudaStart | undefined
 }
 
 /** The name that a TensorFlow function goes by whichever of its doors it is taken from. */
-export function canonicalName(name: string): string {
+function canonicalName(name: string): string {
   for (const door of ["tensorflow.compat.v1.", "tensorflow.compat.v2."]) {
     if (name.startsWith(door)) return `tensorflow.${name.slice(door.length)}`;
   }

@@ -4,6 +4,7 @@ import type { MappingEntry, Value } from "./program.ts";
 
 /** The variables that CUDA reads when it starts. */
 export const READ_BY_CUDA = ["CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"] as const;
+/** One of them. */
 export type CudaVariable = typeof READ_BY_CUDA[number];
 
 /** One thing done to the environment. */

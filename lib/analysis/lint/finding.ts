@@ -27,6 +27,7 @@ export const RULES = {
   "not-followed": "the program is too deep or too large to be followed to its end",
   unreadable: "the source could not be read",
 } as const;
+/** The name of a rule. */
 export type RuleId = keyof typeof RULES;
 
 /** Where in the source. Lines and columns count from 1; a column is one UTF-16 unit. */

@@ -36,6 +36,7 @@ export function numberValue(text: string): Value {
   return { kind: "constant", type, text, truth: Number(text.replaceAll("_", "")) !== 0 };
 }
 
+/** `True` or `False`. */
 export function booleanValue(truth: boolean): Value {
   return { kind: "constant", type: "bool", text: truth ? "True" : "False", truth };
 }

@@ -52,11 +52,13 @@ export type Value =
   | { readonly kind: "mapping"; readonly entries: readonly MappingEntry[]; readonly isWhole: boolean }
   | { readonly kind: "unknown" };
 
+/** One entry of a mapping whose key is known. */
 export interface MappingEntry {
   readonly key: string;
   readonly value: Value;
 }
 
+/** A value of which nothing is known. */
 export const UNKNOWN: Value = { kind: "unknown" };
 
 /** The names of one module, class body or function call. */

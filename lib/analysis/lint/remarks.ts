@@ -6,6 +6,7 @@ import type { Finding } from "./finding.ts";
 /** A finding without its place. */
 export type Remark = Pick<Finding, "rule" | "severity" | "isDecided" | "message" | "fix">;
 
+/** By what they are about. */
 export const REMARKS = {
   unclear: {
     rule: "dynamic-environment",

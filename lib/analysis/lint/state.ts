@@ -36,6 +36,7 @@ export interface State {
   readonly settings: ReadonlyMap<string, Setting>;
 }
 
+/** Before the first statement. */
 export const NOTHING_YET: State = {
   frameworks: new Map(),
   unread: new Map(),

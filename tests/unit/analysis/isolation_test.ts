@@ -76,6 +76,12 @@ test("judgeIsolation() proves a context on another GPU, also one that was there 
   }]);
 });
 
+test("judgeIsolation() tells the most that a context had, whenever that was", () => {
+  const look = (size: number) => [{ contexts: [{ pid: 11, mib: size }] }, {}];
+  const judged = judge({ looks: [look(300), look(900), look(500)], processes: [{ pid: 11 }] });
+  assert.deepEqual(judged.violations.map(({ contextBytes }) => contextBytes), [mib(900)]);
+});
+
 test("judgeIsolation() does not blame the job for other people's contexts", () => {
   const look = [{ contexts: [{ pid: 99, mib: 9000 }] }, { contexts: [{ pid: 11 }] }];
   assert.equal(judge(clean({ looks: [look, look], others: [99] })).verdict, "isolated");

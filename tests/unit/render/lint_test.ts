@@ -49,6 +49,6 @@ test("renderLint() names the cell of a notebook", () => {
 test("renderLint() shows control characters of the source and its name instead of passing them on", () => {
   const source = 'import torch, os\nos.environ["CUDA_VISIBLE_DEVICES"] = "\u001b[2J\u202e"\n';
   const text = renderLint(lintPython(new Map([["a\u001b[31m.py", source]])), { files: 1 });
-  assert.equal(/[\u001b\u202e]/.test(text), false);
+  assert.ok(!text.includes("\u001b") && !text.includes("\u202e"));
   assert.ok(text.includes('os.environ["CUDA_VISIBLE_DEVICES"] = "\\u{1b}[2J\\u{202e}"'));
 });

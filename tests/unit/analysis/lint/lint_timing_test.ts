@@ -189,6 +189,8 @@ test("lintPython() is sure where every branch starts CUDA, and where only one is
   assert.deepEqual(lint(exclusive), ["5 set-conditionally note?"]);
   const attempt = "try:\n    import torch\n    torch.cuda.init()\nexcept ImportError:\n    torch = None";
   assert.deepEqual(lint(`import os\n${attempt}\n${SET}\n`), ["7 set-after-cuda error"]);
+  const optional = "try:\n    import torch\nexcept ImportError:\n    torch = None\ntorch.cuda.init()";
+  assert.deepEqual(lint(`import os\n${optional}\n${SET}\n`), ["7 set-after-cuda error"]);
 });
 
 test("lintPython() takes into account that a loop runs again", () => {

@@ -122,6 +122,7 @@ test("lintPython() knows settings that never reach the process", () => {
     "2 set-in-subshell warning",
   ]);
   assert.deepEqual(lint('import os\nos.system("CUDA_VISIBLE_DEVICES=0 python a.py")\n'), []);
+  assert.deepEqual(lint('import os\nos.system("export CUDA_VISIBLE_DEVICES=0 && python a.py")\n'), []);
   assert.deepEqual(lint('import os\nos.environ = dict(os.environ, CUDA_VISIBLE_DEVICES="0")\n'), [
     "2 environment-replaced warning",
   ]);
