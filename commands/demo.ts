@@ -66,7 +66,8 @@ function stepsOf(directory: string): readonly Step[] {
 }
 
 async function tour(directory: string, world: DemoWorld): Promise<void> {
-  using runner = await world.openJobRunner();
+  // Adopted by the tour, what a step leaves behind would count as supervised.
+  using runner = await world.openJobRunner("left");
   for (const { says, command, expects } of stepsOf(directory)) {
     world.terminal.out(`\n# ${says}\n$ ${quoteArguments(["gpuctl", ...command])}\n`);
     const words = command.flatMap((word) => ownWords(word, world.self));

@@ -60,8 +60,10 @@ function readConfig(path: string, isNamed: boolean, { files }: SettingsWorld): s
   } catch (error) {
     const isMissing = errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR";
     if (isMissing && !isNamed) return undefined;
-    throw new GpuctlError("usage", `Cannot read the configuration ${path}: ${stateOf(error)}`, {
+    const failure = errnoOf(error) === "EACCES" ? "denied" : "usage";
+    throw new GpuctlError(failure, `Cannot read the configuration ${path}: ${stateOf(error)}`, {
       cause: error,
+      ...(!isNamed && { hint: "HOME and XDG_CONFIG_HOME say where this user's settings are" }),
     });
   }
 }

@@ -34,7 +34,7 @@ function initCommand({ simulation, terminal }: SimWorld, end: End): CommandUnkno
       "Makes a simulated server in a directory. One that is there already keeps its GPUs and its jobs, and gets the faults " +
         "of the file, or none, in place of those it had.",
     )
-    .argument("<directory>")
+    .argument("<directory>", "", parsedBy(parseDirectory))
     .addOption(new Option("--gpus <number>", "how many GPUs; 2 unless told").argParser(parsedBy(parseCount)))
     .addOption(sizeOption("--memory <size>", "memory of each GPU; that of an H200 unless told"))
     .option("--name <text>", 'what the GPUs are called; "NVIDIA H200" unless told')
@@ -161,6 +161,11 @@ function directoryOf(source: SourceChoice): string {
   throw new GpuctlError("usage", "Cannot run a job: no simulated server is named", {
     hint: "--sim DIR names one; so does GPUCTL_SOURCE=sim:DIR",
   });
+}
+
+function parseDirectory(text: string): string {
+  if (text === "") throw new SyntaxError("Cannot make a simulated server in a directory without a name");
+  return text;
 }
 
 function parseCount(text: string): number {

@@ -1,7 +1,7 @@
 /** Carries an ending plan out and proves what it gave back. */
-import type { GpuUuid, Pid } from "../core/ids.ts";
+import { absent, type Reading } from "../core/reading.ts";
 import { type Bytes, bytes, type Milliseconds, milliseconds } from "../core/units.ts";
-import type { PlannedAct } from "../analysis/ending.ts";
+import type { ListedRow, PlannedAct } from "../analysis/ending.ts";
 import type { Act } from "../model/cleanup.ts";
 import { contextsOf, type DriverReport } from "../model/gpu.ts";
 import type { ProcStat } from "../model/process.ts";
@@ -57,38 +57,43 @@ function stateObjection({ state }: ProcStat): string | undefined {
   return state === "D" ? "is in state D" : undefined;
 }
 
+/** Reads the memory until what should go has gone, has stopped going, or `settle` is over. */
 async function verifyRelease(
   running: readonly Running[],
   { settle, look }: CleanOptions,
   world: CleanWorld,
 ): Promise<Act[]> {
-  const deadline = world.clock.monotonic() + settle;
+  const { clock, sampler } = world;
+  const deadline = clock.monotonic() + settle;
+  const ended = new Set(running.filter(hasEndedNow).map(({ planned }) => planned.identity.pid));
   const released = new Map<Running, Milliseconds>();
-  const hasGone = running.filter(({ result: { outcome } }) =>
-    outcome === "ended" || outcome === "ended-by-force"
-  );
-  let report = await readReport(world.sampler, look);
+  let report = await readReport(sampler, look);
   for (let pause = FIRST_PAUSE_MS; report; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-    for (const each of hasGone) {
-      if (!released.has(each) && listedBytes(each.planned, report) === 0) {
-        released.set(each, milliseconds(world.clock.monotonic() - each.startedAt));
-      }
+    const now = clock.monotonic();
+    for (const each of running.filter(hasEndedNow)) {
+      const isDue = listedRows(each.planned, report).some(({ row }) =>
+        row.keepers.every((pid) => ended.has(pid))
+      );
+      if (!isDue && !released.has(each)) released.set(each, milliseconds(now - each.startedAt));
     }
-    if (released.size === hasGone.length || world.clock.monotonic() >= deadline) break;
-    await world.clock.pause(milliseconds(pause));
-    report = await readReport(world.sampler, look);
+    if (released.size === ended.size || now >= deadline) break;
+    await clock.pause(milliseconds(pause));
+    report = await readReport(sampler, look);
   }
   return running.map((each) => actOf(each, report, released.get(each)));
 }
 
+function hasEndedNow({ result: { outcome } }: Running): boolean {
+  return outcome === "ended" || outcome === "ended-by-force";
+}
+
 function actOf(
-  { planned, result }: Running,
+  each: Running,
   report: DriverReport | undefined,
   releaseMs: Milliseconds | undefined,
 ): Act {
-  const bytesAfter = report ? listedBytes(planned, report) : null;
-  const hasGone = result.outcome === "ended" || result.outcome === "ended-by-force";
-  const isHeld = hasGone && bytesAfter !== null && bytesAfter > 0;
+  const { planned, result } = each;
+  const isHeld = hasEndedNow(each) && report !== undefined && releaseMs === undefined;
   return {
     ...planned.identity,
     class: planned.class,
@@ -97,29 +102,32 @@ function actOf(
     signal: result.signal,
     outcome: isHeld ? "memory-held" : result.outcome,
     bytesBefore: planned.bytesBefore,
-    bytesAfter,
+    bytesAfter: report ? sumRows(listedRows(planned, report)) : null,
     releaseMs: releaseMs ?? null,
   };
 }
 
-/** Bytes still listed for what an act was to free; null where a list or a number is not known. */
-function listedBytes({ frees }: PlannedAct, report: DriverReport): Bytes | null {
-  let sum = 0;
-  for (const { gpu: uuid, pids } of frees) {
-    const rows = rowsOn(report, uuid, pids);
-    if (rows === undefined) return null;
-    for (const { used } of rows) {
-      if (!used.ok) return null;
-      sum += used.value;
-    }
-  }
-  return bytes(sum);
+interface FoundRow {
+  readonly row: ListedRow;
+  readonly used: Reading<Bytes>;
 }
 
-function rowsOn(report: DriverReport, uuid: GpuUuid, pids: readonly Pid[]) {
-  const gpu = report.gpus.find((each) => each.uuid === uuid);
-  if (gpu === undefined || gpu.processList.state !== "known") return undefined;
-  return contextsOf(gpu.processList).filter(({ pid }) => pids.includes(pid));
+/** What is still listed of what an act was to free. A list that cannot be read still has it, as far as anybody knows. */
+function listedRows({ frees }: PlannedAct, report: DriverReport): FoundRow[] {
+  return frees.flatMap((row): FoundRow[] => {
+    const list = report.gpus.find(({ uuid }) => uuid === row.gpu)?.processList;
+    if (list?.state !== "known") return [{ row, used: list?.reason ?? absent("lost") }];
+    return contextsOf(list).filter(({ pid }) => pid === row.pid).map(({ used }) => ({ row, used }));
+  });
+}
+
+function sumRows(rows: readonly FoundRow[]): Bytes | null {
+  let sum = 0;
+  for (const { used } of rows) {
+    if (!used.ok) return null;
+    sum += used.value;
+  }
+  return bytes(sum);
 }
 
 async function readReport(sampler: Sampler, look: LookOptions): Promise<DriverReport | undefined> {

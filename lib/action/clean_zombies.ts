@@ -1,5 +1,6 @@
 /** The whole of a cleaning: judge, wait, judge again, and only then act, under a lock and on the record. */
 import {
+  bytesOfActs,
   type EndingPlan,
   type EndingPolicy,
   planEnding,
@@ -10,7 +11,7 @@ import { type IdleRecord, idleSpans, parseIdleRecords, updateIdleRecords } from 
 import { judgeHolders } from "../analysis/judge.ts";
 import { GpuctlError } from "../core/errors.ts";
 import type { GpuIndex, GpuUuid } from "../core/ids.ts";
-import type { Milliseconds } from "../core/units.ts";
+import { bytes, type Milliseconds } from "../core/units.ts";
 import { attribute } from "../analysis/attribute.ts";
 import type { Act, Cleanup } from "../model/cleanup.ts";
 import type { DriverReport, Gpu } from "../model/gpu.ts";
@@ -52,18 +53,25 @@ export async function cleanZombies(options: CleaningOptions, world: CleaningWorl
   // Nothing to confirm where nothing was found: a clean machine costs one look.
   const unreadGpus = findUnread(first, policy);
   if (opening.acts.length === 0) {
-    return summarise(options, first.snapshot, { acts: [], kept: opening.kept, unreadGpus, policy });
+    return summarise(options, first.snapshot, {
+      acts: [],
+      heldBytes: bytes(0),
+      kept: opening.kept,
+      unreadGpus,
+      policy,
+    });
   }
   await world.clock.pause(options.confirm);
   const second = await observeWhole(options, world);
   const plan = planEnding(first.timed, second.timed, policy);
+  const known = { heldBytes: bytesOfActs(plan.acts), kept: plan.kept, unreadGpus, policy };
   if (options.isPlan || plan.acts.length === 0) {
     const acts = plan.acts.map(plannedAct);
-    return summarise(options, second.snapshot, { acts, kept: plan.kept, unreadGpus, policy });
+    return summarise(options, second.snapshot, { acts, ...known });
   }
   const acts = await act(plan, second, options, world);
   const after = attribute(await world.observe(options.source, options.look));
-  return summarise(options, after, { acts, kept: plan.kept, unreadGpus, policy });
+  return summarise(options, after, { acts, ...known });
 }
 
 /** Adds how long each holder has been idle, when that is asked for, and leaves a record for the next run. */
@@ -124,7 +132,9 @@ async function act(
 function summarise(
   { isPlan }: CleaningOptions,
   { takenAt, simulated, ghosts, problems }: Snapshot,
-  { policy, ...done }: Pick<Cleanup, "acts" | "kept" | "unreadGpus"> & { readonly policy: EndingPolicy },
+  { policy, ...done }: Pick<Cleanup, "acts" | "heldBytes" | "kept" | "unreadGpus"> & {
+    readonly policy: EndingPolicy;
+  },
 ): Cleanup {
   const planned = isPlan ? new Set(done.acts.map(({ pid }) => pid)) : new Set();
   const unexplained = ghosts.filter(({ gpu, likelyHolders }: Ghost) =>

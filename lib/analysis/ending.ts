@@ -5,6 +5,7 @@
 import type { GpuUuid, Pid } from "../core/ids.ts";
 import type { Bytes, ClockTicks } from "../core/units.ts";
 import { bytes } from "../core/units.ts";
+import type { Reading } from "../core/reading.ts";
 import type { ProcessScan } from "../model/observation.ts";
 import type { ProcessIdentity } from "../model/process.ts";
 import type { HolderClass } from "../model/snapshot.ts";
@@ -18,14 +19,22 @@ import { isOfNamedContainer, whyNotChosen } from "./selection.ts";
 
 export { DEFAULT_CLASSES, type EndingPolicy, WIDENING_CLASSES } from "./ending_policy.ts";
 
+/** A context as the driver lists it. `keepers` are the live processes that may keep it: it goes when the last has ended. */
+export interface ListedRow {
+  readonly gpu: GpuUuid;
+  readonly pid: Pid;
+  readonly used: Reading<Bytes>;
+  readonly keepers: readonly Pid[];
+}
+
 /** One process to end, with all that was seen of it. */
 export interface PlannedAct {
   readonly identity: ProcessIdentity;
   readonly class: HolderClass;
   readonly evidence: readonly string[];
   readonly command: string;
-  /** On which GPUs memory should come back, and whose contexts are counted: its own and those of the dead it keeps. */
-  readonly frees: readonly { readonly gpu: GpuUuid; readonly pids: readonly Pid[] }[];
+  /** The rows of the driver's list that should go: its own, and those of the dead that it may keep. */
+  readonly frees: readonly ListedRow[];
   readonly bytesBefore: Bytes | null;
   /** Ends before its descendants do: a supervisor restarts what is ended under it. */
   readonly depth: number;
@@ -130,20 +139,39 @@ function whyTooSmall(facts: Facts, { second, policy }: Frame): string | undefine
 
 function actOn({ facts, verdict }: JudgedHolder, { judgement, scan }: TimedJudgement): PlannedAct {
   const { process } = facts;
-  const kept = deadKeptBy(facts, judgement);
-  const frees = facts.devices.map(({ gpu }) => ({
-    gpu,
-    pids: [process.pid, ...kept.filter((dead) => dead.gpu.uuid === gpu).map(({ context }) => context.pid)],
+  const own = facts.contexts.map(({ gpu, context: { used } }) => ({
+    gpu: gpu.uuid,
+    pid: process.pid,
+    used,
+    keepers: [process.pid],
+  }));
+  const dead = deadKeptBy(facts, judgement).map((each) => ({
+    gpu: each.gpu.uuid,
+    pid: each.context.pid,
+    used: each.context.used,
+    keepers: judgement.holders.filter((holder) => deadKeptBy(holder.facts, judgement).includes(each))
+      .map((holder) => holder.facts.process.pid),
   }));
   return {
     identity: { pid: process.pid, startTicks: process.startTicks },
     class: verdict.class,
     evidence: verdict.evidence,
     command: process.argv.ok ? process.argv.value.join(" ") : process.comm,
-    frees,
+    frees: [...own, ...dead],
     bytesBefore: heldBytes(facts, { judgement }),
     depth: ancestorsOf(process, scan).length,
   };
+}
+
+/** What acts hold together: a row that several of them keep counts once. Null where one is not known. */
+export function bytesOfActs(acts: readonly PlannedAct[]): Bytes | null {
+  const rows = new Map(acts.flatMap(({ frees }) => frees).map((row) => [`${row.gpu} ${row.pid}`, row.used]));
+  let sum = 0;
+  for (const used of rows.values()) {
+    if (!used.ok) return null;
+    sum += used.value;
+  }
+  return bytes(sum);
 }
 
 /** Bytes of its own contexts and of the dead ones it keeps; null where one of them is not known. */

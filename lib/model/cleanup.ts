@@ -56,6 +56,8 @@ export interface Cleanup {
   readonly simulated: boolean;
   readonly isPlan: boolean;
   readonly acts: readonly Act[];
+  /** What the acts held together; null where not known. What two of them kept together counts once. */
+  readonly heldBytes: Bytes | null;
   readonly kept: readonly KeptHolder[];
   readonly ghosts: readonly Ghost[];
   /** GPUs to be cleaned whose process list could not be read in full: what they hold is not known. */

@@ -2,13 +2,16 @@
 import type { Cleanup } from "./cleanup.ts";
 
 /** The object that scripts read. A missing number is null. */
-export function encodeCleanup({ takenAt, simulated, isPlan, acts, kept, ghosts, problems }: Cleanup) {
+export function encodeCleanup(
+  { takenAt, simulated, isPlan, acts, heldBytes, kept, ghosts, problems }: Cleanup,
+) {
   return {
     schema: "gpuctl.clean-zombies/1",
     takenAt,
     simulated,
     plan: isPlan,
     acts,
+    heldBytes,
     kept,
     ghosts: ghosts.map(({ pid, gpu, contextBytes, likelyHolders }) => ({
       pid,
@@ -16,6 +19,11 @@ export function encodeCleanup({ takenAt, simulated, isPlan, acts, kept, ghosts, 
       contextBytes: contextBytes.ok ? contextBytes.value : null,
       likelyHolders,
     })),
-    problems: problems.map(({ subject, reason, message }) => ({ subject, why: reason.why, detail: reason.detail ?? null, message })),
+    problems: problems.map(({ subject, reason, message }) => ({
+      subject,
+      why: reason.why,
+      detail: reason.detail ?? null,
+      message,
+    })),
   };
 }

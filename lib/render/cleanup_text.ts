@@ -1,5 +1,5 @@
 /** What a cleaning did, or would do, for a person. */
-import { type Bytes, bytes, formatBytes, formatDuration } from "../core/units.ts";
+import { bytes, formatBytes, formatDuration } from "../core/units.ts";
 import { plural, printable, truncate } from "../core/text.ts";
 import type { Act, Cleanup, EndOutcome } from "../model/cleanup.ts";
 import { CONCERNS } from "./snapshot_columns.ts";
@@ -74,7 +74,7 @@ export function formatUnread({ unreadGpus }: Pick<Cleanup, "unreadGpus">): strin
 }
 
 function summaryOf(cleanup: Cleanup): string {
-  const { isPlan, acts, kept, ghosts, unreadGpus } = cleanup;
+  const { isPlan, acts, heldBytes, kept, ghosts, unreadGpus } = cleanup;
   if (acts.length === 0 && ghosts.length === 0) {
     if (unreadGpus.length > 0) return formatUnread(cleanup);
     const holders = plural(kept.length, "holder");
@@ -83,21 +83,14 @@ function summaryOf(cleanup: Cleanup): string {
       ? `Nothing to clean: ${holders}, none of them left behind.`
       : `Nothing may be ended: ${spared} of ${holders} left behind, spared for the reasons above.`;
   }
-  const sizes = acts.map(({ bytesBefore }) => bytesBefore).filter((size): size is Bytes => size !== null);
-  const total = formatBytes(bytes(sizes.reduce((sum, size) => sum + size, 0)));
-  if (isPlan) {
-    return acts.length === 0
-      ? "Memory is held, and there is nothing that may be ended."
-      : `${
-        plural(acts.length, "process", "processes")
-      } would be ended, holding ${total}. Nothing was done: --yes carries it out.`;
-  }
+  const total = heldBytes === null ? "an unknown amount" : formatBytes(heldBytes);
+  if (acts.length === 0) return "Memory is held, and there is nothing that may be ended.";
+  const processes = plural(acts.length, "process", "processes");
+  if (isPlan) return `${processes} would be ended, holding ${total}. Nothing was done: --yes carries it out.`;
   const failed = acts.filter(({ outcome }) =>
     outcome !== "ended" && outcome !== "ended-by-force" && outcome !== "already-gone"
   );
   return failed.length === 0
-    ? `${plural(acts.length, "process", "processes")} ended, ${total} came back.`
-    : `${acts.length - failed.length} of ${
-      plural(acts.length, "process", "processes")
-    } ended; see above for the rest.`;
+    ? `${processes} ended, ${total} came back.`
+    : `${acts.length - failed.length} of ${processes} ended; see above for the rest.`;
 }

@@ -3,6 +3,7 @@
  * costs one process and decides nothing: whoever looks says which driver is meant, and takes this helper only if it is
  * that one's.
  */
+import { resolve } from "node:path";
 import process from "node:process";
 import { parseSourceChoice, type SourceChoice } from "../model/source_choice.ts";
 import { findStat } from "../proc/stat.ts";
@@ -56,7 +57,7 @@ function requestOf(argv: readonly string[]): HelperRequest | undefined {
   const word = own[at];
   const text = word === "--source" ? own[at + 1] : word?.slice("--source=".length);
   const source = readSource(text ?? process.env["GPUCTL_SOURCE"] ?? "nvml");
-  if (source?.kind === "sim") return { source: "sim", directory: source.directory };
+  if (source?.kind === "sim") return { source: "sim", directory: resolve(source.directory) };
   if (source?.kind !== "nvml") return undefined;
   return { source: "nvml", ...source.library !== undefined && { library: source.library } };
 }

@@ -11,12 +11,13 @@ import { bindSpawn, type SpawnCalls } from "../native/spawn.ts";
 import { isOwnChild } from "../proc/own_children.ts";
 import { jobEnvironment, ownWords, resolveScript } from "./job_command.ts";
 import { catchJobSignals } from "./job_signal_handlers.ts";
-import type { Job, JobRunner, PassedSignal, ProcessTable, StartFailure } from "./ports.ts";
+import type { Job, JobRunner, OrphanFate, PassedSignal, ProcessTable, StartFailure } from "./ports.ts";
 
 export interface RunnerWorld {
   readonly processes: Pick<ProcessTable, "findProcess">;
   /** Descriptors that we were given, and pass on. */
   readonly given: readonly number[];
+  readonly orphans: OrphanFate;
 }
 
 /** asm-generic/errno-base.h */
@@ -61,7 +62,7 @@ class RealJobRunner implements JobRunner {
 
   start(command: readonly string[], changes: Readonly<Record<string, string>>): Job | StartFailure {
     const { own, spawning } = this.#calls;
-    own.adoptOrphans();
+    if (this.#world.orphans === "adopted") own.adoptOrphans();
     this.#watchChildren();
     for (const descriptor of this.#world.given) spawning.passOn(descriptor);
     const started = this.#spawn(command, changes);

@@ -94,12 +94,18 @@ export interface Job {
   send(signal: PassedSignal): void;
 }
 
+/**
+ * What becomes of processes whose parent has died below us: `adopted` unless told, or `left` to whoever has them without
+ * us. What is adopted looks supervised to everybody else.
+ */
+export type OrphanFate = "adopted" | "left";
+
 /** Starts a command and knows everything that descends from it. One at a time. */
 export interface JobRunner extends Disposable {
   readonly ownPid: Pid;
   /**
    * Starts a command in our place: same terminal, process group, descriptors, limits and signal dispositions. From now on
-   * orphans below us become our children, and those that end are reaped.
+   * orphans below us become our children unless they are `left`, and those that end are reaped.
    *
    * @throws {Error} if the system refuses for another reason than the command itself
    */
@@ -193,7 +199,7 @@ export interface World {
   readonly details: ProcessDetails;
   readonly outputs: OutputFiles;
   /** Opens what starts commands; dispose of it once everything that they left has been looked at. */
-  openJobRunner(): Promise<JobRunner>;
+  openJobRunner(orphans?: OrphanFate): Promise<JobRunner>;
   readonly simulation: Simulation;
   /** @throws {GpuctlError} if this user may not change units, or systemd does not run this machine */
   openSystemd(): Promise<Systemd>;

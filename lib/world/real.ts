@@ -1,7 +1,7 @@
 /** The real world: this machine's clock, terminal, files, processes and driver. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import process from "node:process";
 import { attribute } from "../analysis/attribute.ts";
 import { GpuctlError } from "../core/errors.ts";
@@ -59,9 +59,9 @@ export async function openWorld({ early, given }: Start): Promise<World> {
     observe: (source, options) => observe(source, options, base),
     openSampler: async (source) => (await openHardware(source, base)).sampler,
     openAuditLog: (path, source) => openAuditFile(path ?? auditPath(source, user), user),
-    openJobRunner: async () => {
+    openJobRunner: async (orphans = "adopted") => {
       const { openJobRunner } = await import("./job_runner.ts");
-      return await openJobRunner({ processes, given });
+      return await openJobRunner({ processes, given, orphans });
     },
     simulation: {
       init: async (directory, plan) => (await openSimulation()).init(directory, plan),
@@ -114,7 +114,7 @@ async function openHardware(source: LiveSource, base: Base): Promise<Hardware> {
       import("../source/sim/identities.ts"),
       import("../source/sim/server.ts"),
     ]);
-    const { directory } = source;
+    const directory = resolve(source.directory);
     const recogniser = simRecogniser(directory);
     const helper = openDriver({ source: "sim", directory }, base);
     return {

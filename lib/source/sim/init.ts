@@ -1,7 +1,7 @@
 /** Making a simulated server, and giving one that exists other faults. */
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { errnoOf, GpuctlError, messageOf } from "../../core/errors.ts";
+import { errnoOf, GpuctlError, messageOf, stateOf } from "../../core/errors.ts";
 import { valueOf } from "../../core/reading.ts";
 import { plural } from "../../core/text.ts";
 import { bytes } from "../../core/units.ts";
@@ -42,12 +42,24 @@ export function initSimServer(directory: string, plan: ServerPlan): SimServer {
   const description = isNew ? newDescription(plan, faults) : keepGpus(directory, plan, faults);
   const server = buildServer(directory, description);
   checkFaults(server, plan.faultsPath);
-  if (isNew) makeParts(server);
-  const path = descriptionPath(directory);
-  // Whoever looks at the server meanwhile finds the old description or the new one, never half of one.
+  try {
+    if (isNew) makeParts(server);
+    writeDescription(descriptionPath(directory), description);
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === undefined) throw error;
+    const failure = errno === "EACCES" || errno === "EPERM" || errno === "EROFS" ? "denied" : "unavailable";
+    throw new GpuctlError(failure, `Cannot make a simulated server in ${directory}: ${stateOf(error)}`, {
+      cause: error,
+    });
+  }
+  return server;
+}
+
+/** Whoever looks at the server meanwhile finds the old description or the new one, never half of one. */
+function writeDescription(path: string, description: ServerDescription): void {
   writeFileSync(`${path}.new`, `${JSON.stringify(description, null, 2)}\n`);
   renameSync(`${path}.new`, path);
-  return server;
 }
 
 function newDescription(plan: ServerPlan, faults: FaultsTable): ServerDescription {

@@ -22,7 +22,7 @@ import {
 } from "../../support/machine_arbitrary.ts";
 import { DEFAULT_POLICY } from "../../support/machine_case.ts";
 
-const RUNS = { numRuns: 2000 };
+const RUNS = { numRuns: 1000 };
 const ENDABLE: readonly HolderClass[] = [...DEFAULT_CLASSES, "detached", "stopped"];
 const ENDED_STATES = ["Z", "X"];
 

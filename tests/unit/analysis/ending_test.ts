@@ -49,7 +49,7 @@ test("planEnding() ends an orphan that was one in both looks", () => {
         "memory that its owner shared with it (CUDA IPC) is now counted as its own",
       ],
       command: SPAWNED.join(" "),
-      frees: [{ gpu: uuidOf(0), pids: [900] }],
+      frees: [{ gpu: uuidOf(0), pid: 900, used: { ok: true, value: 520 * 1024 ** 2 }, keepers: [900] }],
       bytesBefore: 520 * 1024 ** 2,
       depth: 1,
     }],
@@ -61,7 +61,10 @@ test("planEnding() counts the dead process's memory as what ending its keeper fr
   const { acts } = steady({ processes: [{ pid: 812, touch: "inherited" }], dead: [{ pid: 794, mib: 2566 }] });
 
   assert.deepEqual(acts.map(({ frees, bytesBefore }) => ({ frees, bytesBefore })), [
-    { frees: [{ gpu: uuidOf(0), pids: [812, 794] }], bytesBefore: 2566 * 1024 ** 2 },
+    {
+      frees: [{ gpu: uuidOf(0), pid: 794, used: { ok: true, value: 2566 * 1024 ** 2 }, keepers: [812] }],
+      bytesBefore: 2566 * 1024 ** 2,
+    },
   ]);
 });
 

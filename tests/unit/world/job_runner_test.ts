@@ -13,7 +13,7 @@ import { until } from "../../support/until.ts";
 
 async function openRunner(): Promise<JobRunner> {
   const processes = openProcessTable(await openLibc());
-  return await openJobRunner({ processes, given: [] });
+  return await openJobRunner({ processes, given: [], orphans: "adopted" });
 }
 
 function started(outcome: ReturnType<JobRunner["start"]>): Job {

@@ -1,0 +1,109 @@
+/** What a careless or hostile user and administrator do to the program. */
+import assert from "node:assert/strict";
+import { chownSync, existsSync, lstatSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { NEEDS_ROOT } from "../support/as_nobody.ts";
+import { gpuctlCommand, runGpuctl } from "../support/binary.ts";
+import { runProgram } from "../support/running_program.ts";
+import { startSim } from "../support/sim.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+
+const NOBODY = 65_534;
+
+test("demo tours from a leak to a clean server, for root and for anybody", async () => {
+  const { status, stdout } = await runGpuctl(["demo"], { within: 30_000 });
+
+  assert.equal(status, 0);
+  assert.match(stdout, /# All clear\.\n(?:.*\n)*.*0 B of 160 GiB in use on 2 GPUs/);
+});
+
+test("snapshot takes a simulated server's relative path, through a link too", async () => {
+  await using server = await startSim({ gpus: 1 });
+  const cwd = join(server.folder, "..");
+  symlinkSync("server", join(cwd, "link"));
+  await server.hold();
+  for (const source of ["sim:server", "sim:link", "sim:./server/"]) {
+    const { status, stdout } = await runGpuctl(["snapshot", "--json", "--source", source], { cwd });
+    const { driver, holders } = JSON.parse(stdout);
+
+    assert.notEqual(driver, null, source);
+    assert.deepEqual([status, holders.length], [0, 1], source);
+  }
+});
+
+test("snapshot and diff write on the descriptors that a path names, and leave the path alone", async () => {
+  await using server = await startSim({ gpus: 1 });
+  const kept = ["/dev/stdout", "/dev/stderr"].map((path) => lstatSync(path).ino);
+  const [gpuctl] = [gpuctlCommand().join(" ")];
+  const script = [
+    `${gpuctl} snapshot --json -o /dev/stdout; echo end`,
+    `${gpuctl} diff --settle 100ms --json --record /dev/fd/3 -o /dev/fd/4 -- true 3>samples 4>report`,
+  ].join("\n");
+  const { status, stdout } = await runProgram(["sh", "-c", `{ ${script}\n} > all; cat all`], {
+    env: server.env,
+    cwd: server.folder,
+  });
+
+  assert.equal(status, 0);
+  assert.match(stdout, /^\{\n {2}"schema": "gpuctl\.snapshot\/1"[^]*\}\nend\n$/);
+  assert.match(readFileSync(join(server.folder, "samples"), "utf8"), /^\{"schema":"gpuctl\.samples\/1"/);
+  assert.equal(JSON.parse(readFileSync(join(server.folder, "report"), "utf8")).schema, "gpuctl.diff/1");
+  assert.deepEqual(["/dev/stdout", "/dev/stderr"].map((path) => lstatSync(path).ino), kept);
+});
+
+test(
+  "clean-zombies ends nothing that it would record in a pipe or in somebody else's file",
+  NEEDS_ROOT,
+  async () => {
+    await using server = await startSim({ gpus: 1 });
+    const { readyPid } = await server.hold({ scene: "forked-child" });
+    const folder = join(server.folder, "..");
+    const [foreign, pipe] = [join(folder, "foreign"), join(folder, "pipe")];
+    writeFileSync(foreign, "");
+    chownSync(foreign, NOBODY, NOBODY);
+    await runProgram(["mkfifo", pipe]);
+    const complaints = [];
+    for (const path of [foreign, pipe]) {
+      const words = ["clean-zombies", "--yes", "--min-age", "0s", "--confirm", "100ms", "--audit-log", path];
+      const { status, stderr } = await server.run(words);
+      complaints.push([status, stderr.split("\n")[0]]);
+    }
+
+    assert.deepEqual(complaints, [
+      [5, `gpuctl: Cannot record in ${foreign}: it belongs to somebody else`],
+      [5, `gpuctl: Cannot record in ${pipe}: ENXIO: no such device or address`],
+    ]);
+    assert.ok(existsSync(`/proc/${readyPid}`));
+  },
+);
+
+test("clean-zombies refuses a choice by nothing, as an unset variable leaves it", async () => {
+  await using server = await startSim({ gpus: 1 });
+  for (const option of ["class", "pid", "user", "container", "slurm-job", "unit", "cgroup"]) {
+    const { status, stderr } = await server.run(["clean-zombies", `--${option}`, ""]);
+
+    assert.equal(status, 2, option);
+    assert.match(stderr, /Cannot choose by (?:"": it names nothing|an empty name)\n$/, option);
+  }
+});
+
+test("sim init says what is wrong with a place, and makes nothing in one without a name", async () => {
+  using folder = temporaryFolder();
+  const file = folder.write("file", "");
+
+  assert.deepEqual(await complaintOf(["sim", "init", file]), [
+    3,
+    `gpuctl: Cannot make a simulated server in ${file}: ENOTDIR: not a directory\n`,
+  ]);
+  assert.deepEqual(await complaintOf(["sim", "init", ""]), [
+    2,
+    "gpuctl: command-argument value '' is invalid for argument 'directory'. " +
+    "Cannot make a simulated server in a directory without a name\n",
+  ]);
+});
+
+async function complaintOf(words: readonly string[]): Promise<readonly [number | null, string]> {
+  const { status, stderr } = await runGpuctl(words);
+  return [status, stderr];
+}
