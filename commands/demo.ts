@@ -2,7 +2,7 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
 import { quoteArguments } from "../lib/core/text.ts";
-import type { World } from "../lib/world/ports.ts";
+import type { Job, World } from "../lib/world/ports.ts";
 import { newCommand } from "./options.ts";
 
 type DemoWorld = Pick<World, "terminal" | "self" | "openJobRunner" | "temporaryFolder">;
@@ -68,6 +68,11 @@ function stepsOf(directory: string): readonly Step[] {
 async function tour(directory: string, world: DemoWorld): Promise<void> {
   // Adopted by the tour, what a step leaves behind would count as supervised.
   using runner = await world.openJobRunner("left");
+  let running: Job | undefined;
+  // A signal ends the step, and that the tour: only so is its folder removed.
+  using _caught = runner.catchSignals(({ signal, isFromTerminal }) => {
+    if (!isFromTerminal) running?.send(signal);
+  });
   for (const { says, command, expects } of stepsOf(directory)) {
     world.terminal.out(`\n# ${says}\n$ ${quoteArguments(["gpuctl", ...command])}\n`);
     const words = command.flatMap((word) => ownWords(word, world.self));
@@ -75,6 +80,7 @@ async function tour(directory: string, world: DemoWorld): Promise<void> {
     if ("message" in job) {
       throw new GpuctlError("unavailable", `Cannot start a step of the tour: ${job.message}`);
     }
+    running = job;
     const ended = await job.ended;
     if (!("status" in ended) || ended.status !== expects) {
       throw new GpuctlError(

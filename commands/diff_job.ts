@@ -1,4 +1,5 @@
 /** The half of `gpuctl diff` that runs a command. Loaded when there is one. */
+import { allowedDevices, uuidOf } from "../lib/analysis/allowed_devices.ts";
 import { JOB_STATUS, statusOfChild, statusOfJob } from "../lib/analysis/diff_status.ts";
 import type { GpuSelector } from "../lib/analysis/select_gpus.ts";
 import { type JobOptions, type JobPreparation, runJob } from "../lib/action/job.ts";
@@ -6,10 +7,10 @@ import { JobRecording } from "../lib/action/job_recording.ts";
 import { type Ending, EXIT, GpuctlError } from "../lib/core/errors.ts";
 import type { Bytes, Milliseconds } from "../lib/core/units.ts";
 import type { JobDiff } from "../lib/model/diff.ts";
-import type { Gpu } from "../lib/model/gpu.ts";
 import type { Snapshot } from "../lib/model/snapshot.ts";
 import type { SourceChoice } from "../lib/model/source_choice.ts";
-import type { StartFailure, World } from "../lib/world/ports.ts";
+import type { World } from "../lib/world/ports.ts";
+import { notStarted, withJobStatus } from "./job_status.ts";
 import { chooseGpus, liveSource } from "./options.ts";
 
 export interface DiffJobOptions {
@@ -94,22 +95,11 @@ function prepare({ gpus }: Snapshot, { gpu: selectors, pin }: DiffJobOptions): J
     gpus: new Set(chosen.map(({ uuid }) => uuid)),
     variables: pin
       ? {
-        CUDA_VISIBLE_DEVICES: pinTargets(chosen, selectors ?? []).join(","),
+        CUDA_VISIBLE_DEVICES: allowedDevices(chosen, selectors ?? []).map(uuidOf).join(","),
         CUDA_DEVICE_ORDER: "PCI_BUS_ID",
       }
       : {},
   };
-}
-
-/** UUIDs, which mean the same in whatever order the driver counts. A MIG device is named by its own. */
-function pinTargets(chosen: readonly Gpu[], selectors: readonly GpuSelector[]): string[] {
-  return chosen.flatMap((gpu) => {
-    const instances = gpu.migInstances.ok ? gpu.migInstances.value : [];
-    const named = instances.filter(({ uuid }) =>
-      selectors.some((selector) => selector.kind === "uuid" && uuid.toLowerCase().startsWith(selector.prefix))
-    );
-    return named.length > 0 ? named.map(({ uuid }) => uuid) : [gpu.uuid];
-  });
 }
 
 async function report(
@@ -135,23 +125,4 @@ async function render(diff: JobDiff, asJson: boolean): Promise<string> {
     import("../lib/render/json.ts"),
   ]);
   return renderJson(encodeJobDiff(diff));
-}
-
-function notStarted({ kind, message }: StartFailure): GpuctlError {
-  const status = kind === "not-found" ? JOB_STATUS.notFound : JOB_STATUS.notRunnable;
-  return new GpuctlError("unavailable", message, { status });
-}
-
-/** Gives failures the status that programs have which run a command. One that has a status already keeps it. */
-async function withJobStatus<T>(status: number, act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    if (!(error instanceof GpuctlError) || error.status !== undefined) throw error;
-    throw new GpuctlError(error.failure, error.message, {
-      ...(error.hint !== undefined && { hint: error.hint }),
-      cause: error,
-      status,
-    });
-  }
 }

@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   snapshot: async () => (await import("./snapshot.ts")).snapshotCommand,
   diff: async () => (await import("./diff.ts")).diffCommand,
   "clean-zombies": async () => (await import("./clean_zombies.ts")).cleanZombiesCommand,
+  "verify-isolation": async () => (await import("./verify_isolation.ts")).verifyIsolationCommand,
   sim: async () => (await import("./sim.ts")).simCommand,
   systemd: async () => (await import("./systemd.ts")).systemdCommand,
   demo: async () => (await import("./demo.ts")).demoCommand,

@@ -136,11 +136,19 @@ function summarise(
     readonly policy: EndingPolicy;
   },
 ): Cleanup {
-  const planned = isPlan ? new Set(done.acts.map(({ pid }) => pid)) : new Set();
-  const unexplained = ghosts.filter(({ gpu, likelyHolders }: Ghost) =>
-    isChosen(gpu, policy) && !likelyHolders.some(({ pid }) => planned.has(pid))
-  );
+  const acted = new Set(done.acts.map(({ pid }) => pid));
+  const unexplained = ghosts.filter(({ gpu, likelyHolders }: Ghost) => {
+    if (!isChosen(gpu, policy)) return false;
+    const isOurs = likelyHolders.some(({ pid }) => acted.has(pid));
+    // Who named some processes did not ask about what others keep.
+    const isOthers = isNarrowed(policy) && likelyHolders.length > 0 && !isOurs;
+    return !(isPlan && isOurs) && !isOthers;
+  });
   return { takenAt, simulated, isPlan, ...done, ghosts: unexplained, problems };
+}
+
+function isNarrowed({ pids, users, container, slurmJob, unit, cgroup }: EndingPolicy): boolean {
+  return [pids, users, container, slurmJob, unit, cgroup].some((part) => part !== undefined);
 }
 
 function findUnread({ report: { gpus, unreadableGpus } }: WholeLook, policy: EndingPolicy): GpuIndex[] {

@@ -88,7 +88,7 @@ async function lookBefore({ source, look }: JobOptions, { observe }: JobWorld): 
   throw new GpuctlError(
     "unavailable",
     `Cannot look before the command as the driver gave no answer: ${formatAbsent(silence)}`,
-    { hint: "the command was not started; gpuctl doctor looks for the reason" },
+    { hint: "the command was not started; gpuctl snapshot says what can be seen" },
   );
 }
 

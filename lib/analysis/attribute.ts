@@ -134,8 +134,9 @@ function scanProblems(
     problems.push({
       subject: "descriptors",
       reason,
-      message:
-        `The descriptors of ${unreadable} of ${coverage.processes} processes cannot be listed: run as root to see who holds a GPU`,
+      message: `The descriptors of ${unreadable} of ${coverage.processes} processes cannot be listed${
+        reader.isRoot ? ", not even by root" : ": run as root to see who holds a GPU"
+      }`,
     });
   }
   if (cutShort) {

@@ -109,7 +109,7 @@ function judgeStuck({ process }: Facts): Verdict | undefined {
         : `waits in the driver (${place}), state D: no signal reaches it`,
     ],
     advice:
-      "Look again in a minute. If it stays, `gpuctl reset-gpu` says whether a reset or a reboot is needed.",
+      "Look again in a minute. If it stays, only a reset of the GPU or a reboot ends it.",
   };
 }
 

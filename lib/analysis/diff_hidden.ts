@@ -12,10 +12,14 @@ const HIDDEN = absent("hidden", "processes outside this PID namespace are not li
  */
 export function admitHiddenRows(snapshot: Snapshot): Snapshot {
   if (!snapshot.problems.some(({ subject }) => subject === "PID namespace")) return snapshot;
-  return { ...snapshot, gpus: snapshot.gpus.map((account) => ({ ...account, gpu: admitOn(account.gpu) })) };
+  return {
+    ...snapshot,
+    gpus: snapshot.gpus.map((account) => ({ ...account, gpu: admitHiddenOn(account.gpu) })),
+  };
 }
 
-function admitOn(gpu: Gpu): Gpu {
+/** Calls the list of one GPU incomplete, for a reader that does not see every process. */
+export function admitHiddenOn(gpu: Gpu): Gpu {
   if (gpu.processList.state !== "known") return gpu;
   return { ...gpu, processList: { state: "incomplete", contexts: gpu.processList.contexts, reason: HIDDEN } };
 }

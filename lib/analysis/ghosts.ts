@@ -6,10 +6,7 @@ import type { LikelyHolder } from "../model/snapshot.ts";
 import { type DeadContext, type Facts, isHeir } from "./facts.ts";
 import { ancestorsOf, isAdopter, isReaper, parentOf } from "./lineage.ts";
 
-/**
- * Pids of processes that live and have started the driver themselves. Who shares descriptors with one belongs to it, and
- * so does who descends from one.
- */
+/** Pids of processes that live and have a context of their own. Who shares descriptors with one belongs to it. */
 export type LiveOwners = ReadonlySet<Pid>;
 
 /**
@@ -53,7 +50,7 @@ export function findKept(facts: Facts, owners: LiveOwners): readonly DeadContext
   return facts.deadContexts.filter((dead) => reasonsToHold(facts, dead, owners).length > 0);
 }
 
-/** The live process that started the driver and shares its descriptor with this one, or is its ancestor. */
+/** The live process with a context of its own that shares a driver's descriptor with this one, or is its ancestor. */
 export function livingOwnerOf({ process, scan }: Facts, owners: LiveOwners): Pid | undefined {
   return findSharer(process, scan, owners) ??
     ancestorsOf(process, scan).find(({ pid }) => owners.has(pid))?.pid;

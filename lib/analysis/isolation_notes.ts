@@ -28,17 +28,22 @@ export function isolationNotes(input: IsolationInput, { jobs, violations }: Find
       ...rankNotes(gpu, violations),
       ...touchNotes(gpu, input, jobs),
     ]),
-    ...(tally.looks > 0 && !isUsed
+    ...(tally.looks > 0 && allowed.length > 0 && !isUsed
       ? ["The job had no context on the GPUs that it was given, so it was not put to the test"]
       : []),
-    ...(tally.looks > 0
-      ? [
-        `${plural(tally.looks, "look")} were taken, at most ${
-          formatDuration(tally.longestGap)
-        } apart; a context that ` +
-        "lived shorter may not have been seen",
-      ]
-      : []),
+    ...lookNotes(tally),
+  ];
+}
+
+/** What may have passed between the looks. */
+function lookNotes({ looks, longestGap }: IsolationInput["tally"]): readonly string[] {
+  if (looks === 0) return [];
+  if (looks === 1) return ["One look was taken; a context that was there before or after it was not seen"];
+  return [
+    `${looks} looks were taken, at most ${
+      formatDuration(longestGap)
+    } apart; a context that lived shorter may not ` +
+    "have been seen",
   ];
 }
 

@@ -106,10 +106,11 @@ function titleOf({ argv }: Process): string {
 
 function judgeContainer(process: Process, container: ContainerId, scan: ProcessScan): JobFinding {
   const short = container.id.slice(0, 12);
+  // A monitor beside the container has a cgroup that names it too.
   const outside = ancestorsOf(process, scan).find(({ owner }) =>
     !owner.ok || owner.value.container?.id !== container.id || owner.value.container.isMonitor
   );
-  const supervisor = outside && watchesOver(outside, container)
+  const supervisor = outside && CONTAINER_SUPERVISOR.test(programOf(outside))
     ? outside
     : scan.supervisors.ok
     ? scan.supervisors.value.find((each) => titleOf(each).includes(container.id))
@@ -134,10 +135,4 @@ function judgeContainer(process: Process, container: ContainerId, scan: ProcessS
     state: "ended",
     evidence: [`belongs to container ${short}, and nothing supervises that container any more`],
   };
-}
-
-/** A container's monitor has a cgroup of its own that names the container (conmon, LXC), whatever its program is. */
-function watchesOver(outside: Process, { id }: ContainerId): boolean {
-  const own = outside.owner.ok ? outside.owner.value.container : undefined;
-  return (own?.id === id && own.isMonitor) || CONTAINER_SUPERVISOR.test(programOf(outside));
 }

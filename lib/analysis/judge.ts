@@ -17,7 +17,7 @@ export interface JudgedHolder {
 export interface Judgement {
   readonly holders: readonly JudgedHolder[];
   readonly dead: readonly DeadContext[];
-  /** Processes that live and have started the driver themselves. */
+  /** Processes that live and have a context of their own. */
   readonly owners: LiveOwners;
 }
 
@@ -30,13 +30,10 @@ export function judgeHolders(report: DriverReport, scan: ProcessScan): Judgement
     .map((process) => gatherFacts(process, world))
     .filter(({ devices }) => devices.length > 0)
     .sort((a, b) => a.process.pid - b.process.pid);
-  const owners = new Set(facts.filter(isOwner).map(({ process }) => process.pid));
+  const owners = new Set(
+    facts.filter(({ contexts }) => contexts.length > 0).map(({ process }) => process.pid),
+  );
   return { holders: facts.map((each) => ({ facts: each, verdict: classify(each, owners) })), dead, owners };
-}
-
-/** A client of the driver that did not get its descriptors from another process. */
-function isOwner({ contexts, driverUse, hasInheritedDescriptors }: Facts): boolean {
-  return contexts.length > 0 || (driverUse === "client" && !hasInheritedDescriptors);
 }
 
 /**

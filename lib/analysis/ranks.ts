@@ -40,14 +40,14 @@ export function judgeLauncher(rank: Process, kind: RankKind, scan: ProcessScan):
   return judgeOwnerByParent(rank, kind.owner, scan);
 }
 
-/** A process of the rank's job that does not descend from it and whose own branch has not been adopted. */
+/** A process of the rank's job whose branch has not been adopted, as the rank itself and its descendants have been. */
 function findLivingRank(rank: Process, kind: RankKind, scan: ProcessScan): Process | undefined {
   for (const other of scan.processes.values()) {
     if (hasEnded(other) || !isOfJob(other, rank, kind)) continue;
     const line = [other, ...ancestorsOf(other, scan)];
     const end = line.findIndex((each) => !isOfJob(each, rank, kind));
     const root = line[end < 0 ? line.length - 1 : end - 1];
-    if (root && root.pid !== rank.pid && !wasAdopted(findStarter(root, scan), scan)) return root;
+    if (root && !wasAdopted(findStarter(root, scan), scan)) return root;
   }
   return undefined;
 }

@@ -1,4 +1,5 @@
 /** Which holders a person has named. A name narrows what is ended; a job's or a container's also lets its insides be judged. */
+import type { GpuUuid } from "../core/ids.ts";
 import type { Process } from "../model/process.ts";
 import type { EndingPolicy } from "./ending_policy.ts";
 import type { Facts } from "./facts.ts";
@@ -7,10 +8,11 @@ import type { Facts } from "./facts.ts";
 const SHORT_ID = 12;
 
 /** Says what keeps a holder out of the selection; `undefined` when it is in, or when nothing was named. */
-export function whyNotChosen({ process, devices }: Facts, policy: EndingPolicy): string | undefined {
+export function whyNotChosen(facts: Facts, policy: EndingPolicy): string | undefined {
+  const { process } = facts;
   const owner = process.owner.ok ? process.owner.value : undefined;
   if (policy.pids && !policy.pids.has(process.pid)) return "was not named";
-  if (policy.gpus && !devices.some(({ gpu }) => policy.gpus?.has(gpu))) return "is on another GPU";
+  if (policy.gpus && !gpusHeld(facts).some((gpu) => policy.gpus?.has(gpu))) return "is on another GPU";
   if (policy.users && !(process.user.ok && policy.users.has(process.user.value))) {
     return "belongs to another user";
   }
@@ -23,6 +25,12 @@ export function whyNotChosen({ process, devices }: Facts, policy: EndingPolicy):
     return "is not in that cgroup";
   }
   return undefined;
+}
+
+/** Where its memory is. Having a GPU open or mapped says little: CUDA does that with every GPU it may see. */
+function gpusHeld({ contexts, deadContexts, devices }: Facts): readonly GpuUuid[] {
+  const held = [...contexts, ...(contexts.length > 0 ? [] : deadContexts)].map(({ gpu }) => gpu.uuid);
+  return held.length > 0 ? held : devices.map(({ gpu }) => gpu);
 }
 
 /** Says whether a process is the payload of the container that was named. */

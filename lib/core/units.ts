@@ -12,6 +12,9 @@ export type ClockTicks = Measured<"clockTicks">;
 /** 0 to 100. */
 export type Percent = Measured<"percent">;
 
+/** What setTimeout counts to. Asked for more it ends at once, so longer waits must be cut to this: 24 days. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 const SIZE_UNITS: Readonly<Record<string, number>> = {
   "": 1,
   B: 1,

@@ -49,12 +49,8 @@ function sayRecovery({ gpus }: Snapshot): string[] {
   const indexes = gpus.filter(({ gpu }) => gpu.recoveryAction.ok && gpu.recoveryAction.value !== "none")
     .map(({ gpu }) => gpu.index);
   if (indexes.length === 0) return [];
-  const [verb, targets] = [indexes.length === 1 ? "asks" : "ask", indexes.join(" ")];
-  return [
-    `GPU ${
-      formatRanges(indexes).join(",")
-    } ${verb} for recovery: gpuctl reset-gpu ${targets} shows what helps.`,
-  ];
+  const asks = indexes.length === 1 ? "asks for recovery" : "ask for recovery";
+  return [`GPU ${formatRanges(indexes).join(",")} ${asks}: the action it wants stands beside it.`];
 }
 
 function sayUnattributed({ gpus }: Snapshot): string[] {

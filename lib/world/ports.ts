@@ -7,7 +7,7 @@ import type { ChildEnd } from "../model/diff.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { Observation } from "../model/observation.ts";
 import type { Snapshot } from "../model/snapshot.ts";
-import type { ProcessIdentity, ProcStat } from "../model/process.ts";
+import type { Environment, Owner, ProcessIdentity, ProcStat } from "../model/process.ts";
 import type { JobPlan, ServerPlan } from "../model/simulation.ts";
 import type { FoundUnit, UnitFile } from "../model/unit_file.ts";
 import type { LiveSource, SourceChoice } from "../model/source_choice.ts";
@@ -67,6 +67,13 @@ export interface ProcessDetails {
   readArguments(pid: Pid): Reading<readonly string[]>;
   /** Paths of the files that it has mapped, its libraries among them. */
   readMappedFiles(pid: Pid): Reading<readonly string[]>;
+}
+
+/** What a process was started with, and under whom. Read at first sight: it may be gone a moment later. */
+export interface ProcessOrigins {
+  /** The variables that it was started with, as far as they bear on GPUs. */
+  readEnvironment(pid: Pid): Reading<Environment>;
+  readOwner(pid: Pid): Reading<Owner>;
 }
 
 /** Signals that reach gpuctl while a job runs and are meant for the job. */
@@ -197,6 +204,7 @@ export interface World {
   /** The record at this path, or at the place that acts on this source are recorded in. */
   openAuditLog(path: string | undefined, source: LiveSource): AuditLog;
   readonly details: ProcessDetails;
+  readonly origins: ProcessOrigins;
   readonly outputs: OutputFiles;
   /** Opens what starts commands; dispose of it once everything that they left has been looked at. */
   openJobRunner(orphans?: OrphanFate): Promise<JobRunner>;

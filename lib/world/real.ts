@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { attribute } from "../analysis/attribute.ts";
-import { GpuctlError } from "../core/errors.ts";
+import { GpuctlError, stateOf } from "../core/errors.ts";
 import type { Observation } from "../model/observation.ts";
 import type { Snapshot } from "../model/snapshot.ts";
 import type { LiveSource, SourceChoice } from "../model/source_choice.ts";
@@ -18,7 +18,7 @@ import { stuckRecordsOf } from "../source/helper/stuck.ts";
 import { readGpuIdentities } from "../source/identity_report.ts";
 import { openAuditFile } from "./audit_log.ts";
 import { realClock } from "./clock.ts";
-import { realFiles } from "./files.ts";
+import { failureOf, realFiles } from "./files.ts";
 import type { EarlyHelper } from "./early_helper.ts";
 import { createLocks } from "./locks.ts";
 import { createNotes } from "./notes.ts";
@@ -26,7 +26,7 @@ import { type Hardware, observeMachine } from "./observe.ts";
 import { realOutputFiles } from "./output_files.ts";
 import { auditPath, type User } from "./places.ts";
 import type { LookOptions, ProcessTable, Sampler, World } from "./ports.ts";
-import { realDetails } from "./process_details.ts";
+import { realDetails, realOrigins } from "./process_details.ts";
 import { selfCommand } from "./self.ts";
 import { openTerminal } from "./terminal.ts";
 
@@ -50,6 +50,7 @@ export async function openWorld({ early, given }: Start): Promise<World> {
     files: realFiles,
     outputs: realOutputFiles,
     details: realDetails,
+    origins: realOrigins,
     processes,
     self,
     variable,
@@ -163,8 +164,19 @@ async function openSmi({ processes, user }: Base): Promise<Sampler> {
 }
 
 function makeTemporaryFolder(): ReturnType<World["temporaryFolder"]> {
-  const path = mkdtempSync(join(tmpdir(), "gpuctl-"));
+  const path = attemptFolder(tmpdir());
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+function attemptFolder(parent: string): string {
+  try {
+    return mkdtempSync(join(parent, "gpuctl-"));
+  } catch (error) {
+    throw new GpuctlError(failureOf(error), `Cannot make a folder in ${parent}: ${stateOf(error)}`, {
+      cause: error,
+      hint: "TMPDIR names another place",
+    });
+  }
 }
 
 function readUser(): User {

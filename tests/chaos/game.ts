@@ -32,9 +32,11 @@ export async function playChaos(options: GameOptions): Promise<GameResult> {
   compileForest(folder.path);
   tell(`seed ${seed}`);
   const dice = makeDice(seed);
+  // Apart, as it is thrown in the order of events: the trees of a seed are always the same.
+  const fate = makeDice(seed + 1);
   const end = performance.now() + seconds * 1000;
   const play = (trees: readonly Actor[]) =>
-    playRound({ trees, dice, gpus: GPUS, programs: folder.path, churns });
+    playRound({ trees, dice: fate, gpus: GPUS, programs: folder.path, churns });
   let [trees, processes] = [0, 0];
   while (trees < wanted && performance.now() < end) {
     const round = Array.from({ length: Math.min(TREES_A_ROUND, wanted - trees) }, () => drawTree(dice, GPUS));

@@ -65,6 +65,7 @@ export async function plant(tree: Actor, ground: Ground, serial: number): Promis
     const found = readReport(report);
     return found.size >= count && found;
   }, { within: GROWS_WITHIN_MS }).catch((cause) => {
+    for (const identity of readReport(report).values()) kill(identity);
     const words = readFileSync(`${report}.err`, "utf8");
     throw new Error(`Cannot grow ${formatPlan(tree)}: ${words}`, { cause });
   });
@@ -103,6 +104,12 @@ export function isRunning({ pid, startTicks }: Identity): boolean {
   const found = findVisibleStat(`/proc/${pid}`);
   return found?.startTicks === startTicks && !(found.state === "Z" && found.threads <= 1) &&
     found.state !== "X";
+}
+
+/** Says whether a process has gone and another one has its pid. */
+export function isSucceeded({ pid, startTicks }: Identity): boolean {
+  const found = findVisibleStat(`/proc/${pid}`);
+  return found !== undefined && found.startTicks !== startTicks;
 }
 
 /** Kills exactly this process, if it still runs. */

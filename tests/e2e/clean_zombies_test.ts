@@ -216,3 +216,16 @@ test("gpuctl clean-zombies writes one line an act with its priority to a journal
   assert.equal(told.replace(/\d+ ms/, "N ms"), `<5>${command} ended: 1.5 GiB came back in N ms\n`);
   assert.deepEqual(await run("--yes"), { ...ended });
 });
+
+test("gpuctl clean-zombies --gpu and --pid end what they name and nothing else", async () => {
+  await using server = await startSim({ gpus: 2 });
+  const holdOn = (gpu: number) => holdAtRest(server, { gpu, scene: "forked-child" });
+  const [first, second, third] = [await holdOn(0), await holdOn(1), await holdOn(1)];
+  const ended = async (...options: string[]) => {
+    const { acts } = readCleaning(await server.run([...QUICKLY, "--yes", ...options]), 0);
+    return acts.map(({ pid }) => pid);
+  };
+  assert.deepEqual(await ended("--gpu", "0"), [first.readyPid]);
+  assert.deepEqual(await ended("--pid", String(third.readyPid)), [third.readyPid]);
+  assert.ok(isRunning(second.readyPid));
+});

@@ -1,10 +1,18 @@
 /** What a careless or hostile user and administrator do to the program. */
 import assert from "node:assert/strict";
-import { chownSync, existsSync, lstatSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { NEEDS_ROOT } from "../support/as_nobody.ts";
-import { gpuctlCommand, runGpuctl } from "../support/binary.ts";
+import { gpuctlCommand, runGpuctl, startGpuctl } from "../support/binary.ts";
 import { runProgram } from "../support/running_program.ts";
 import { startSim } from "../support/sim.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -35,7 +43,7 @@ test("snapshot takes a simulated server's relative path, through a link too", as
 test("snapshot and diff write on the descriptors that a path names, and leave the path alone", async () => {
   await using server = await startSim({ gpus: 1 });
   const kept = ["/dev/stdout", "/dev/stderr"].map((path) => lstatSync(path).ino);
-  const [gpuctl] = [gpuctlCommand().join(" ")];
+  const gpuctl = gpuctlCommand().join(" ");
   const script = [
     `${gpuctl} snapshot --json -o /dev/stdout; echo end`,
     `${gpuctl} diff --settle 100ms --json --record /dev/fd/3 -o /dev/fd/4 -- true 3>samples 4>report`,
@@ -103,7 +111,34 @@ test("sim init says what is wrong with a place, and makes nothing in one without
   ]);
 });
 
-async function complaintOf(words: readonly string[]): Promise<readonly [number | null, string]> {
-  const { status, stderr } = await runGpuctl(words);
+test("demo removes its server when a signal ends it", async () => {
+  using folder = temporaryFolder();
+  await using demo = startGpuctl(["demo"], { env: { TMPDIR: folder.path } });
+  await demo.untilOutput(/^# A job that behaves/m);
+  demo.send("SIGTERM");
+
+  assert.equal((await demo.ended).status, 3);
+  assert.deepEqual(readdirSync(folder.path), []);
+});
+
+test("snapshot takes a deadline that is longer than a timer counts", async () => {
+  await using server = await startSim({ gpus: 1 });
+  const { status, stderr } = await server.run(["snapshot", "--deadline", "30d"]);
+
+  assert.deepEqual([status, stderr], [0, ""]);
+});
+
+test("demo says that it has no place for its server", async () => {
+  assert.deepEqual(await complaintOf(["demo"], { TMPDIR: "/dev/null" }), [
+    3,
+    "gpuctl: Cannot make a folder in /dev/null: ENOTDIR: not a directory\n  hint: TMPDIR names another place\n",
+  ]);
+});
+
+async function complaintOf(
+  words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<readonly [number | null, string]> {
+  const { status, stderr } = await runGpuctl(words, { env });
   return [status, stderr];
 }

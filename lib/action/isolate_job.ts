@@ -1,0 +1,184 @@
+/** Runs a command, watches every GPU until the last of its processes has gone, and judges where it was. */
+import { judgeIsolation } from "../analysis/isolation.ts";
+import type { Whose } from "../analysis/isolation_input.ts";
+import type { Finding } from "../analysis/lint/finding.ts";
+import { GpuctlError } from "../core/errors.ts";
+import type { Pid } from "../core/ids.ts";
+import { type Absent, absent, formatAbsent, known } from "../core/reading.ts";
+import { plural } from "../core/text.ts";
+import { type Bytes, bytes, type Milliseconds, milliseconds } from "../core/units.ts";
+import type { ChildEnd } from "../model/diff.ts";
+import type { DriverReport } from "../model/gpu.ts";
+import type { AllowedDevice, IsolationVerdict } from "../model/isolation.ts";
+import type { Observation } from "../model/observation.ts";
+import type { LiveSource } from "../model/source_choice.ts";
+import type { Job, JobRunner, LookOptions, StartFailure, World } from "../world/ports.ts";
+import { Alarm } from "./alarm.ts";
+import { IsolationEvidence, type IsolationWorld } from "./isolation_watch.ts";
+import { endJob, livingOf } from "./job_end.ts";
+import { SignalRelay } from "./job_signals.ts";
+import { JobWatch } from "./job_watch.ts";
+
+/** What is settled once the machine has been looked at. */
+export interface IsolationPreparation {
+  readonly allowed: readonly AllowedDevice[];
+  /** Variables that the command gets on top of ours. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+export interface IsolateJobOptions {
+  readonly command: readonly string[];
+  readonly source: LiveSource;
+  readonly threshold: Bytes;
+  readonly timeout: Milliseconds | undefined;
+  readonly look: LookOptions;
+  /** What reading the program's source has found. */
+  readonly lint: readonly Finding[];
+  /** @throws {GpuctlError} if the machine is not one for this job; it is not started then. */
+  readonly prepare: (machine: DriverReport) => IsolationPreparation;
+}
+
+export type IsolateJobWorld =
+  & IsolationWorld
+  & Pick<World, "clock" | "processes" | "details" | "observe" | "openSampler">
+  & { readonly runner: JobRunner };
+
+/** How the command ended, and where it was. */
+export interface IsolatedJob {
+  readonly end: ChildEnd;
+  readonly hasTimedOut: boolean;
+  readonly simulated: boolean;
+  readonly isolation: IsolationVerdict;
+}
+
+/** A context may live only a moment: looks are as close as they can be without slowing the job down. */
+const INTERVAL = milliseconds(50);
+/** How often it is looked whether the last process of the job has gone. */
+const GONE_INTERVAL = milliseconds(50);
+/** How long SIGTERM has before SIGKILL, once the time is up. */
+const GRACE = milliseconds(10_000);
+
+/**
+ * Runs a job and judges it.
+ *
+ * @throws {GpuctlError} `unavailable` if the driver gives no answer before the job; it is not started then.
+ */
+export async function isolateJob(
+  options: IsolateJobOptions,
+  world: IsolateJobWorld,
+): Promise<IsolatedJob | StartFailure> {
+  const looking = lookBefore(options, world);
+  looking.catch(() => {}); // It is told of below, where the sampler is there to be closed.
+  await using sampler = await world.openSampler(options.source);
+  const warmUp = sampler.sample(options.look);
+  const { observation, report: machine } = await looking;
+  const { allowed, variables } = options.prepare(machine);
+  using relay = new SignalRelay(world.runner);
+  const startedAt = world.clock.monotonic();
+  const job = world.runner.start(options.command, variables);
+  if (!("identity" in job)) return job;
+  relay.follow(job);
+  await warmUp;
+  const evidence = new IsolationEvidence({ hidesRows: hidesRows(observation) }, world);
+  const watch = new JobWatch(
+    { ownPid: world.runner.ownPid, startedAt, gpus: machine.gpus },
+    {
+      look: options.look,
+      interval: INTERVAL,
+      settle: milliseconds(0),
+      tolerance: bytes(0),
+      onSample: evidence.add,
+    },
+    { ...world, sampler },
+  );
+  const run = await follow(job, new Alarm(relay.interrupted), { options, world, watch });
+  const isolation = judgeIsolation({
+    ...{ allowed, machine, lint: options.lint, threshold: options.threshold },
+    baseline: evidence.admit(known(machine)),
+    tally: evidence.tally,
+    processes: evidence.processes,
+    whose: (pid) => whoseOf(pid, watch),
+    untold: run.left,
+  });
+  return { end: run.end, hasTimedOut: run.hasTimedOut, simulated: observation.simulated, isolation };
+}
+
+async function lookBefore(
+  { source, look }: IsolateJobOptions,
+  { observe }: IsolateJobWorld,
+): Promise<{ readonly observation: Observation; readonly report: DriverReport }> {
+  const observation = await observe(source, look);
+  return { observation, report: answered(observation, "the command was not started") };
+}
+
+/** What the driver said. @throws {GpuctlError} `unavailable` if it said nothing. */
+export function answered({ report, source, problems }: Observation, consequence: string): DriverReport {
+  // GPUs that only the kernel names have no list of processes to judge by.
+  const silence = source === "proc"
+    ? problems.find(({ subject }) => subject === "driver")?.reason ?? absent("not-reported")
+    : undefined;
+  if (report.ok && silence === undefined) return report.value;
+  const reason = report.ok ? silence ?? absent("not-reported") : report;
+  throw new GpuctlError(
+    "unavailable",
+    `Cannot look at the GPUs as the driver gave no answer: ${formatAbsent(reason)}`,
+    { hint: consequence },
+  );
+}
+
+/** Whether the driver drops, without an error, the rows of pids that this reader's PID namespace does not have. */
+export function hidesRows({ scan }: Observation): boolean {
+  if (!scan.ok) return true;
+  const { isInitialPidNamespace } = scan.value.reader;
+  return !isInitialPidNamespace.ok || !isInitialPidNamespace.value;
+}
+
+interface Scene {
+  readonly options: IsolateJobOptions;
+  readonly world: IsolateJobWorld;
+  readonly watch: JobWatch;
+}
+
+interface Run {
+  readonly end: ChildEnd;
+  readonly hasTimedOut: boolean;
+  /** Why the watch ended before the job's last process did; `undefined` if it did not. */
+  readonly left: Absent | undefined;
+}
+
+/** Samples until nothing of the job runs any more, the command's children that outlive it included. */
+async function follow(job: Job, interrupted: Alarm, { options, world, watch }: Scene): Promise<Run> {
+  let hasTimedOut = false;
+  let left: Absent | undefined;
+  const gone = (async () => {
+    await job.ended;
+    for (;;) {
+      const living = livingOf(world);
+      if (living.length === 0) return;
+      if (interrupted.hasRung) {
+        left = absent(
+          "not-asked",
+          `${plural(living.length, "process", "processes")} still ran when it was stopped`,
+        );
+        return;
+      }
+      await interrupted.pause(GONE_INTERVAL, world.clock);
+    }
+  })();
+  const limit = options.timeout === undefined ? undefined : (async (timeout) => {
+    const alarm = new Alarm(gone);
+    await alarm.pause(timeout, world.clock);
+    if (alarm.hasRung) return;
+    hasTimedOut = true;
+    await endJob(GRACE, world);
+  })(options.timeout);
+  await watch.sampleUntil(new Alarm(gone));
+  if (hasTimedOut) await limit;
+  await gone; // It may have failed, which the alarm does not tell.
+  return { end: await job.ended, hasTimedOut, left };
+}
+
+function whoseOf(pid: Pid, { members }: JobWatch): Whose {
+  if (members.members.has(pid)) return "job";
+  return members.unplaced.has(pid) ? "unknown" : "other";
+}

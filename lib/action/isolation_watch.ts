@@ -1,0 +1,69 @@
+/** What is seen of a job that should stay on its GPUs: every look, and each of its processes at first sight. */
+import { admitHiddenOn } from "../analysis/diff_hidden.ts";
+import { IsolationTally } from "../analysis/isolation_tally.ts";
+import type { Pid } from "../core/ids.ts";
+import { absent, mapReading, type Reading } from "../core/reading.ts";
+import { contextsOf, type DriverReport } from "../model/gpu.ts";
+import type { IsolatedProcess } from "../model/isolation.ts";
+import type { JobSample } from "../model/job_sample.ts";
+import type { ProcessDetails, ProcessOrigins, ProcessTable } from "../world/ports.ts";
+
+export interface IsolationWorld {
+  readonly processes: Pick<ProcessTable, "findProcess">;
+  readonly details: Pick<ProcessDetails, "readArguments">;
+  readonly origins: ProcessOrigins;
+}
+
+/** Collects what the verdict rests on. What it keeps grows with the job's processes, never with time. */
+export class IsolationEvidence {
+  readonly tally = new IsolationTally();
+  readonly #processes = new Map<Pid, IsolatedProcess>();
+  readonly #hidesRows: boolean;
+  readonly #world: IsolationWorld;
+
+  /** @param hidesRows whether the driver lists only some of the processes to this reader. */
+  constructor({ hidesRows }: { readonly hidesRows: boolean }, world: IsolationWorld) {
+    this.#hidesRows = hidesRows;
+    this.#world = world;
+  }
+
+  get processes(): readonly IsolatedProcess[] {
+    return [...this.#processes.values()];
+  }
+
+  /** Takes a sample whose pids have been placed. */
+  readonly add = ({ at, report, isJobs }: Pick<JobSample, "at" | "report" | "isJobs">): void => {
+    if (report.ok) {
+      for (const pid of listedIn(report.value)) if (isJobs(pid)) this.#meet(pid);
+    }
+    this.tally.add({ at, report: this.admit(report) });
+  };
+
+  /** A report as this reader may take it. */
+  admit(report: Reading<DriverReport>): Reading<DriverReport> {
+    return this.#hidesRows
+      ? mapReading(report, (value) => ({ ...value, gpus: value.gpus.map(admitHiddenOn) }))
+      : report;
+  }
+
+  /** Reads a process unless it is known already. One that has ended before it was read may come again under its pid. */
+  #meet(pid: Pid): void {
+    const before = this.#processes.get(pid);
+    if (before?.process.environment.ok) return;
+    const { processes, details, origins } = this.#world;
+    const environment = origins.readEnvironment(pid);
+    if (before && !environment.ok) return;
+    const process = {
+      pid,
+      comm: processes.findProcess(pid)?.comm ?? before?.process.comm ?? "?",
+      argv: details.readArguments(pid),
+      environment,
+      owner: origins.readOwner(pid),
+    };
+    this.#processes.set(pid, { process, uses: absent("not-asked") });
+  }
+}
+
+function listedIn({ gpus }: DriverReport): ReadonlySet<Pid> {
+  return new Set(gpus.flatMap(({ processList }) => contextsOf(processList).map(({ pid }) => pid)));
+}
