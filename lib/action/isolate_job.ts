@@ -80,6 +80,8 @@ export async function isolateJob(
   relay.follow(job);
   await warmUp;
   const evidence = new IsolationEvidence({ hidesRows: hidesRows(observation) }, world);
+  const gone = untilGone(job, new Alarm(relay.interrupted), world);
+  const over = new Alarm(gone);
   const watch = new JobWatch(
     { ownPid: world.runner.ownPid, startedAt, gpus: machine.gpus },
     {
@@ -87,11 +89,14 @@ export async function isolateJob(
       interval: INTERVAL,
       settle: milliseconds(0),
       tolerance: bytes(0),
-      onSample: evidence.add,
+      onSample: (sample) => {
+        // A first look that came too late has seen nothing of the job.
+        if (!over.hasRung || evidence.tally.looks > 0) evidence.add(sample);
+      },
     },
     { ...world, sampler },
   );
-  const run = await follow(job, new Alarm(relay.interrupted), { options, world, watch });
+  const run = await follow({ job, gone, watch }, options.timeout, world);
   const isolation = judgeIsolation({
     ...{ allowed, machine, lint: options.lint, threshold: options.threshold },
     baseline: evidence.admit(known(machine)),
@@ -133,12 +138,6 @@ export function hidesRows({ scan }: Observation): boolean {
   return !isInitialPidNamespace.ok || !isInitialPidNamespace.value;
 }
 
-interface Scene {
-  readonly options: IsolateJobOptions;
-  readonly world: IsolateJobWorld;
-  readonly watch: JobWatch;
-}
-
 interface Run {
   readonly end: ChildEnd;
   readonly hasTimedOut: boolean;
@@ -146,36 +145,44 @@ interface Run {
   readonly left: Absent | undefined;
 }
 
-/** Samples until nothing of the job runs any more, the command's children that outlive it included. */
-async function follow(job: Job, interrupted: Alarm, { options, world, watch }: Scene): Promise<Run> {
+/** Samples until nothing of the job runs any more, or was ended when its time was up. */
+async function follow(
+  { job, gone, watch }: {
+    readonly job: Job;
+    readonly gone: Promise<Absent | undefined>;
+    readonly watch: JobWatch;
+  },
+  timeout: Milliseconds | undefined,
+  world: IsolateJobWorld,
+): Promise<Run> {
   let hasTimedOut = false;
-  let left: Absent | undefined;
-  const gone = (async () => {
-    await job.ended;
-    for (;;) {
-      const living = livingOf(world);
-      if (living.length === 0) return;
-      if (interrupted.hasRung) {
-        left = absent(
-          "not-asked",
-          `${plural(living.length, "process", "processes")} still ran when it was stopped`,
-        );
-        return;
-      }
-      await interrupted.pause(GONE_INTERVAL, world.clock);
-    }
-  })();
-  const limit = options.timeout === undefined ? undefined : (async (timeout) => {
+  const limit = timeout === undefined ? undefined : (async () => {
     const alarm = new Alarm(gone);
     await alarm.pause(timeout, world.clock);
     if (alarm.hasRung) return;
     hasTimedOut = true;
     await endJob(GRACE, world);
-  })(options.timeout);
+  })();
   await watch.sampleUntil(new Alarm(gone));
   if (hasTimedOut) await limit;
-  await gone; // It may have failed, which the alarm does not tell.
-  return { end: await job.ended, hasTimedOut, left };
+  return { end: await job.ended, hasTimedOut, left: await gone };
+}
+
+/**
+ * Settles once nothing of the job runs any more, its children that outlive the command included, or nobody wants to wait
+ * for them any longer: then with the reason why not all was seen.
+ */
+async function untilGone(job: Job, interrupted: Alarm, world: IsolateJobWorld): Promise<Absent | undefined> {
+  await job.ended;
+  for (;;) {
+    const living = livingOf(world);
+    if (living.length === 0) return undefined;
+    if (interrupted.hasRung) {
+      const those = plural(living.length, "process", "processes");
+      return absent("not-asked", `${those} of it still ran when the watch was interrupted`);
+    }
+    await interrupted.pause(GONE_INTERVAL, world.clock);
+  }
 }
 
 function whoseOf(pid: Pid, { members }: JobWatch): Whose {

@@ -1,6 +1,6 @@
 /** One look at a live machine: the driver asked in another process while /proc is read here, then both joined. */
 import { hostname } from "node:os";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { isPid, type Pid } from "../core/ids.ts";
 import { type Absent, absent, known, type Reading } from "../core/reading.ts";
 import { clockTicks, type Milliseconds, milliseconds } from "../core/units.ts";
@@ -10,6 +10,7 @@ import type { Host, Problem } from "../model/snapshot.ts";
 import type { LiveSource } from "../model/source_choice.ts";
 import { unattributedOf } from "../analysis/account.ts";
 import { hasEnded } from "../analysis/facts.ts";
+import { judgeHolders } from "../analysis/judge.ts";
 import type { Libc } from "../native/libc.ts";
 import type { DeviceRecogniser } from "../proc/devices.ts";
 import { type HolderScan, openProcessScanner, type ProcessScanner } from "../proc/scan.ts";
@@ -95,13 +96,25 @@ async function join(
     report = await sampler.sample(look);
     scan = await complete(listedPids(report));
   }
-  return { report, scan: isUnexplained(report, scan) ? await complete(listedPids(report), true) : scan };
+  if (isUnexplained(report, scan)) scan = await complete(listedPids(report), true);
+  // Whether a worker's owner is gone is said only after everybody was looked at, not the holders alone.
+  if (hasOrphan(report, scan)) scan = await complete([...listedPids(report), ...everyPid()]);
+  return { report, scan };
 }
 
 function listedPids(report: Reading<DriverReport>): Pid[] {
   return report.ok
     ? report.value.gpus.flatMap(({ processList }) => contextsOf(processList).map(({ pid }) => pid))
     : [];
+}
+
+function hasOrphan(report: Reading<DriverReport>, scan: ProcessScan): boolean {
+  return report.ok &&
+    judgeHolders(report.value, scan).holders.some(({ verdict }) => verdict.class === "orphan");
+}
+
+function everyPid(): Pid[] {
+  return readdirSync("/proc").map(Number).filter(isPid);
 }
 
 function hasMissing(report: Reading<DriverReport>, { processes }: ProcessScan): boolean {
