@@ -1,5 +1,6 @@
 /** The way in: finds the command, runs it, and turns its ending or its error into an exit status. */
 import { ClosedPipe, EXIT, GpuctlError } from "./lib/core/errors.ts";
+import { printableLines } from "./lib/core/text.ts";
 import { VERSION } from "./lib/core/version.ts";
 import type { World } from "./lib/world/ports.ts";
 
@@ -18,17 +19,42 @@ export async function main(argv: readonly string[], world: World): Promise<numbe
 function explain(error: unknown, err: (text: string) => void): number {
   if (error instanceof ClosedPipe) return EXIT.ok;
   if (!(error instanceof GpuctlError)) {
-    err(`gpuctl: bug: ${error instanceof Error ? error.stack : String(error)}\n`);
+    err(
+      `gpuctl: bug: ${
+        printableLines(error instanceof Error ? error.stack ?? error.message : String(error))
+      }\n`,
+    );
     return EXIT.bug;
   }
-  err(`gpuctl: ${error.message}\n${error.hint === undefined ? "" : `  hint: ${error.hint}\n`}`);
+  const hint = error.hint === undefined ? "" : `  hint: ${printableLines(error.hint)}\n`;
+  err(`gpuctl: ${printableLines(error.message)}\n${hint}`);
   return error.status ?? EXIT[error.failure];
 }
 
-const VERSION_LINE = `gpuctl ${VERSION}\n`;
-
 function isVersion(argv: readonly string[]): boolean {
   return argv.length === 1 && argv[0] === "--version";
+}
+
+/** Runs a command line in the real world. */
+async function start(argv: readonly string[]): Promise<number> {
+  const { STDERR, STDOUT, writeAll } = await import("./lib/world/output.ts");
+  try {
+    if (isVersion(argv)) {
+      writeAll(STDOUT, `gpuctl ${VERSION}\n`);
+      return EXIT.ok;
+    }
+    // A command is to have what we were given, and nothing that we open.
+    const given = argv.includes("--")
+      ? (await import("./lib/world/given_descriptors.ts")).listGivenDescriptors()
+      : [];
+    // The driver needs the most time, so it is asked before the rest of this program is even loaded.
+    const { startEarly } = await import("./lib/world/early_helper.ts");
+    using early = startEarly(argv);
+    const { openWorld } = await import("./lib/world/real.ts");
+    return await main(argv, await openWorld({ early, given }));
+  } catch (error) {
+    return explain(error, (text) => writeAll(STDERR, text));
+  }
 }
 
 if (import.meta.main) {
@@ -38,22 +64,5 @@ if (import.meta.main) {
     const { runHelper } = await import("./lib/world/helper.ts");
     exit(await runHelper(argv.slice(1)));
   }
-  if (isVersion(argv)) {
-    const { STDERR, STDOUT, writeAll } = await import("./lib/world/output.ts");
-    try {
-      writeAll(STDOUT, VERSION_LINE);
-    } catch (error) {
-      exit(explain(error, (text) => writeAll(STDERR, text)));
-    }
-    exit(EXIT.ok);
-  }
-  // A command is to have what we were given, and nothing that we open.
-  const given = argv.includes("--")
-    ? (await import("./lib/world/given_descriptors.ts")).listGivenDescriptors()
-    : [];
-  // The driver needs the most time, so it is asked before the rest of this program is even loaded.
-  const { startEarly } = await import("./lib/world/early_helper.ts");
-  using early = startEarly(argv);
-  const { openWorld } = await import("./lib/world/real.ts");
-  exit(await main(argv, await openWorld({ early, given })));
+  exit(await start(argv));
 }

@@ -1,7 +1,7 @@
 /** The tree of commands. Only the module of the command that was asked for is loaded. */
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
-import { nearest } from "../lib/core/text.ts";
+import { nearest, printableLines } from "../lib/core/text.ts";
 import { applySettings } from "./settings.ts";
 import type { World } from "../lib/world/ports.ts";
 
@@ -114,7 +114,7 @@ function configure(command: CommandUnknownOpts, world: World): void {
     .configureOutput({
       writeOut: (text) => world.terminal.out(text),
       writeErr: (text) => world.terminal.err(text),
-      outputError: (text, write) => write(`gpuctl: ${sayInOurWords(text)}`),
+      outputError: (text, write) => write(`gpuctl: ${printableLines(sayInOurWords(text))}`),
     });
   for (const child of command.commands) configure(child, world);
 }

@@ -8,6 +8,11 @@ export function printable(text: string): string {
   return text.replace(UNSAFE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
+/** The same for a text of several lines, whose line ends are our own. */
+export function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
+}
+
 /** Cuts to at most `width` characters, the last of which is an ellipsis if anything was cut. */
 export function truncate(text: string, width: number): string {
   const characters = Array.from(text);
