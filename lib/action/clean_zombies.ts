@@ -140,8 +140,8 @@ function summarise(
   const unexplained = ghosts.filter(({ gpu, likelyHolders }: Ghost) => {
     if (!isChosen(gpu, policy)) return false;
     const isOurs = likelyHolders.some(({ pid }) => acted.has(pid));
-    // Who named some processes did not ask about what others keep.
-    const isOthers = isNarrowed(policy) && likelyHolders.length > 0 && !isOurs;
+    // Who named some processes did not ask about what others keep, unless a GPU was named as well: that is to be free.
+    const isOthers = isNarrowed(policy) && policy.gpus === undefined && likelyHolders.length > 0 && !isOurs;
     return !(isPlan && isOurs) && !isOthers;
   });
   return { takenAt, simulated, isPlan, ...done, ghosts: unexplained, problems };

@@ -108,8 +108,7 @@ function judgeStuck({ process }: Facts): Verdict | undefined {
         ? "is in state D: no signal reaches it"
         : `waits in the driver (${place}), state D: no signal reaches it`,
     ],
-    advice:
-      "Look again in a minute. If it stays, only a reset of the GPU or a reboot ends it.",
+    advice: "Look again in a minute. If it stays, only a reset of the GPU or a reboot ends it.",
   };
 }
 

@@ -83,11 +83,11 @@ export function describeDead(dead: readonly DeadContext[]): string {
   return `PID ${pids} ${pids.includes(",") ? "are" : "is"} dead and still listed with memory on GPU ${gpus}`;
 }
 
-/** Whoever forked an heir had the mappings too. It is gone if the first of a line of heirs has been adopted. */
+/** Whoever forked an heir had the mappings too. It is gone if whoever has none has adopted the first of a line of heirs. */
 function hasLostForker({ process, scan, deadContexts }: Facts): boolean {
   const line = [process, ...ancestorsOf(process, scan)];
   const parent = line.find((each) => !isHeir(each.pid, scan));
-  if (parent === undefined) return false;
+  if (parent === undefined || mappedMinors(scan.uses.get(parent.pid)).length > 0) return false;
   if (parent.pid === scan.reader.pid || isReaper(parent, scan)) return true;
   // A shell or a slurmstepd takes orphans in only where it was told to, and starts jobs of its own.
   return isAdopter(parent) &&

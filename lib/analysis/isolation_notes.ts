@@ -24,10 +24,8 @@ export function isolationNotes(input: IsolationInput, { jobs, violations }: Find
     allowanceOf(gpu, allowed) !== "not" && [...jobs.pids].some((pid) => jobs.gpusOf(pid).includes(gpu.uuid))
   );
   return [
-    ...machine.gpus.flatMap((gpu) => [
-      ...rankNotes(gpu, violations),
-      ...touchNotes(gpu, input, jobs),
-    ]),
+    ...machine.gpus.flatMap((gpu) => rankNotes(gpu, violations)),
+    ...touchNotes(input, jobs),
     ...(tally.looks > 0 && allowed.length > 0 && !isUsed
       ? ["The job had no context on the GPUs that it was given, so it was not put to the test"]
       : []),
@@ -65,33 +63,54 @@ function rangeOf(sizes: readonly Bytes[]): string {
   return least === most ? `${least} each` : `${least} to ${most} each`;
 }
 
-/** Visible GPUs and merely opened ones, told apart by their mappings. */
-function touchNotes(gpu: Gpu, input: IsolationInput, jobs: JobContexts): readonly string[] {
-  if (allowanceOf(gpu, input.allowed) !== "not" || !gpu.minor.ok) return [];
-  const minor = gpu.minor.value;
-  const grades = input.processes.filter(({ process }) => !jobs.gpusOf(process.pid).includes(gpu.uuid))
-    .map(({ process, uses }) => ({
-      pid: process.pid,
-      grade: uses.ok ? gradeOf(uses.value, minor) : undefined,
-    }));
-  const visible = grades.filter(({ grade }) => grade === "visible").map(({ pid }) => pid);
-  const opened = grades.filter(({ grade }) => grade === "opened").map(({ pid }) => pid);
-  return [
-    ...(visible.length > 0
-      ? [
-        `GPU ${gpu.index} is visible to ${
-          name(visible)
-        }, without a context: about 3 MiB of it for each, charged to ` +
-        "nobody. CUDA_VISIBLE_DEVICES would hide it",
-      ]
-      : []),
-    ...(opened.length > 0
-      ? [`GPU ${gpu.index} was opened and not used by ${name(opened)}, as by any reader of NVML`]
-      : []),
-  ];
+type Grade = "visible" | "opened";
+
+/** Some processes that have touched a GPU, and how. */
+interface Touch {
+  readonly grade: Grade;
+  readonly pids: readonly Pid[];
+  readonly gpus: readonly Gpu[];
 }
 
-function gradeOf(uses: readonly DeviceUse[], minor: DeviceMinor): "visible" | "opened" | undefined {
+/** Visible GPUs and merely opened ones, told apart by their mappings; those that the same processes touched, together. */
+function touchNotes(input: IsolationInput, jobs: JobContexts): readonly string[] {
+  const touches = new Map<string, Touch>();
+  for (const gpu of input.machine.gpus) {
+    if (allowanceOf(gpu, input.allowed) !== "not") continue;
+    for (const grade of ["visible", "opened"] as const) {
+      const pids = touchersOf(gpu, grade, { input, jobs });
+      const key = `${grade} ${pids.join()}`;
+      if (pids.length > 0) touches.set(key, { grade, pids, gpus: [...touches.get(key)?.gpus ?? [], gpu] });
+    }
+  }
+  return [...touches.values()].map(describeTouch);
+}
+
+function touchersOf(
+  gpu: Gpu,
+  grade: Grade,
+  { input, jobs }: { readonly input: IsolationInput; readonly jobs: JobContexts },
+): readonly Pid[] {
+  if (!gpu.minor.ok) return [];
+  const minor = gpu.minor.value;
+  return input.processes
+    .filter(({ process, uses }) =>
+      !jobs.gpusOf(process.pid).includes(gpu.uuid) && uses.ok && gradeOf(uses.value, minor) === grade
+    )
+    .map(({ process }) => process.pid);
+}
+
+function describeTouch({ grade, pids, gpus }: Touch): string {
+  const isOne = gpus.length === 1;
+  const those = `GPU ${gpus.map(({ index }) => index).join(", ")}`;
+  return grade === "visible"
+    ? `${those} ${isOne ? "is" : "are"} visible to ${name(pids)}, without a context: about 3 MiB of ${
+      isOne ? "it" : "each GPU"
+    } for each, charged to nobody. CUDA_VISIBLE_DEVICES would hide ${isOne ? "it" : "them"}`
+    : `${those} ${isOne ? "was" : "were"} opened and not used by ${name(pids)}, as by any reader of NVML`;
+}
+
+function gradeOf(uses: readonly DeviceUse[], minor: DeviceMinor): Grade | undefined {
   const use = uses.find(({ node }) => node.kind === "gpu" && node.minor === minor);
   if (use === undefined || !use.mappings.ok) return undefined;
   if (use.mappings.value > 0) return "visible";

@@ -42,9 +42,10 @@ function judgeBearer(kernel: Process, said: number, scan: ProcessScan): OwnerFin
     : { state: "gone", why: `${SERVER} has ended: PID ${said} is another program now` };
 }
 
-/** Says whether a process has this number in the kernel's own PID namespace, the one that its server counts in. */
-function isNumbered({ namespacePids, pidNamespace }: Process, number: number, kernel: Process): boolean {
-  if (!namespacePids.ok || !kernel.namespacePids.ok) return false;
+/** Says whether a process may have this number in the kernel's own PID namespace, the one that its server counts in. */
+function isNumbered({ pid, namespacePids, pidNamespace }: Process, number: number, kernel: Process): boolean {
+  if (!kernel.namespacePids.ok) return false;
+  if (!namespacePids.ok) return pid === number || kernel.namespacePids.value.length > 1;
   if (namespacePids.value.length !== kernel.namespacePids.value.length) return false;
   if (namespacePids.value.at(-1) !== number) return false;
   return !pidNamespace.ok || !kernel.pidNamespace.ok || pidNamespace.value === kernel.pidNamespace.value;

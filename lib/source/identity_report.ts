@@ -5,8 +5,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import {
   type BusId,
-  deviceMinor,
   type DeviceMinor,
+  deviceMinor,
   gpuIndex,
   type GpuUuid,
   gpuUuid,
@@ -59,7 +59,9 @@ export function parseInformation(text: string, folder: string): GpuIdentity {
     uuid: gpuUuid(uuid === "" || uuid.includes("?") ? `bus:${folder}` : uuid),
     name: name ? known(name) : absent("not-reported"),
     busId: known(parseBusId(entries.get("Bus Location") ?? folder)),
-    minor: minor !== undefined && /^\d+$/.test(minor) ? known(deviceMinor(Number(minor))) : absent("not-reported"),
+    minor: minor !== undefined && /^\d+$/.test(minor)
+      ? known(deviceMinor(Number(minor)))
+      : absent("not-reported"),
   };
 }
 

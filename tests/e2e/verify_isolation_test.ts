@@ -23,7 +23,7 @@ interface Report {
 const USAGE = "  hint: gpuctl verify-isolation --gpu 1 -- python train.py\n";
 
 const hold = (...words: string[]) => [...gpuctlCommand(), "sim", "hold", ...words];
-const briefly = (...words: string[]) => hold(...words, "--for", "700ms");
+const briefly = (...words: string[]) => hold(...words, "--for", "1s");
 
 /** Runs a job under `gpuctl verify-isolation --json` and gives its report with how the program ended. */
 async function verify(
@@ -116,7 +116,7 @@ test("verify-isolation is 0 when CUDA_VISIBLE_DEVICES names the GPU, or --pin do
 
 test("verify-isolation names the seven of eight ranks that touched the first GPU", async () => {
   await using sim = await startSim({ gpus: 8 });
-  const { status, report } = await verify(sim, briefly("--ranks", "8", "--stray-context"), {
+  const { status, report } = await verify(sim, hold("--ranks", "8", "--stray-context", "--for", "5s"), {
     options: ["--gpu", "0-7"],
   });
 

@@ -43,8 +43,7 @@ const hangingDriver = snapshot(
         state: "D",
         devices: [{ ...device(0, "used"), contextBytes: NO_ANSWER }],
         evidence: ["waits in the driver (nv_drm_gem_fault), state D: no signal reaches it"],
-        advice:
-          "Look again in a minute. If it stays, only a reset of the GPU or a reboot ends it.",
+        advice: "Look again in a minute. If it stays, only a reset of the GPU or a reboot ends it.",
       }),
       holder(2050, {
         class: "live",

@@ -88,7 +88,7 @@ test("runJob() does not start a command when the driver gives no answer", async 
       error.message,
       "Cannot look before the command as the driver gave no answer: no answer in time",
     );
-    assert.equal(error.hint, "the command was not started; gpuctl doctor looks for the reason");
+    assert.equal(error.hint, "the command was not started; gpuctl snapshot says what can be seen");
     return true;
   });
   assert.deepEqual(world.started, []);

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isolateJob, type IsolateJobOptions } from "../../../lib/action/isolate_job.ts";
+import { known } from "../../../lib/core/reading.ts";
+import { bytes, milliseconds } from "../../../lib/core/units.ts";
+import type { Environment, Owner } from "../../../lib/model/process.ts";
+import { COMMAND_PID, jobWorld, type JobWorldSpec, OWN_PID } from "../../support/job_world.ts";
+import type { MachineSpec, ProcessSpec } from "../../support/machine.ts";
+
+const OWNER: Owner = { cgroup: "/", isCgroupDeleted: false };
+const command: ProcessSpec = { pid: COMMAND_PID, parent: OWN_PID };
+/** The machine while the command runs and, where it leaves something, after that. */
+const until = (endsAt: number, before: MachineSpec, after: MachineSpec) => (at: number) =>
+  at < endsAt ? before : after;
+const two = (...processes: readonly ProcessSpec[]): MachineSpec => ({ gpus: [{}, {}], processes });
+
+/** Runs a job that may use the second GPU. */
+async function isolate(
+  spec: JobWorldSpec,
+  { environment = {}, ...options }: Partial<IsolateJobOptions> & {
+    readonly environment?: Readonly<Record<string, string>>;
+  } = {},
+) {
+  const variables: Environment = new Map(Object.entries(environment));
+  const world = jobWorld(spec);
+  const outcome = await isolateJob({
+    command: ["python", "train.py"],
+    source: { kind: "nvml" },
+    threshold: bytes(0),
+    timeout: undefined,
+    look: { within: milliseconds(1000), withUtilization: false },
+    lint: [],
+    prepare: ({ gpus }) => ({
+      allowed: gpus.slice(1).map(({ uuid }) => ({ gpu: uuid })),
+      variables: { CUDA_VISIBLE_DEVICES: "GPU-1" },
+    }),
+    ...options,
+  }, {
+    ...world,
+    origins: { readEnvironment: () => known(variables), readOwner: () => known(OWNER) },
+  });
+  assert.ok("isolation" in outcome, "the command was not started");
+  return { world, outcome, verdict: outcome.isolation };
+}
+
+test("isolateJob() says isolated of a job that kept to its GPU, and started it as prepared", async () => {
+  const { world, outcome, verdict } = await isolate({
+    machine: until(1000, two({ ...command, touch: "context", on: [1], mib: 2048 }), two()),
+    endsAtMs: 1000,
+  });
+
+  assert.deepEqual(world.started, [{
+    command: ["python", "train.py"],
+    variables: { CUDA_VISIBLE_DEVICES: "GPU-1" },
+  }]);
+  assert.deepEqual([outcome.end, outcome.hasTimedOut], [{ kind: "exited", status: 0 }, false]);
+  assert.deepEqual([verdict.verdict, verdict.problems], ["isolated", []]);
+});
+
+test("isolateJob() finds the context that only a child has, after the command has ended", async () => {
+  const child: ProcessSpec = { pid: 910, parent: OWN_PID };
+  const later = until(3000, two({ ...child, touch: "context", on: [0], mib: 600 }), two());
+  const { verdict } = await isolate({
+    machine: (at) => at < 1000 ? two(command, child) : later(at),
+    endsAtMs: 500,
+  });
+
+  assert.deepEqual(
+    verdict.violations.map(({ index, pid, cause }) => [index, pid, cause]),
+    [[0, 910, "variable-missing"]],
+  );
+});
+
+test("isolateJob() leaves somebody else's process alone", async () => {
+  const other: ProcessSpec = { pid: 700, touch: "context", on: [0], mib: 600 };
+  const { verdict } = await isolate({ machine: until(1000, two(command, other), two()), endsAtMs: 1000 });
+
+  assert.deepEqual([verdict.verdict, verdict.violations], ["isolated", []]);
+});
+
+test("isolateJob() proves nothing of what it was not left to see to its end", async () => {
+  const child: ProcessSpec = { pid: 910, parent: OWN_PID };
+  const { verdict } = await isolate({
+    machine: until(500, two(command, child), two(child)),
+    endsAtMs: 500,
+    caught: [{ atMs: 2000, signal: "SIGTERM", isFromTerminal: false }],
+  });
+
+  assert.deepEqual(verdict.problems.map(({ message }) => message), [
+    "Not every process of the job could be told from others: not asked for (1 process of it still ran when the " +
+    "watch was interrupted)",
+  ]);
+});
+
+test("isolateJob() does not start a command when the driver gives no answer", async () => {
+  await assert.rejects(isolate({ machine: () => "no answer" }), {
+    name: "GpuctlError",
+    failure: "unavailable",
+    message: "Cannot look at the GPUs as the driver gave no answer: no answer in time",
+    hint: "the command was not started",
+  });
+});
+
+test("isolateJob() ends a job whose time is up", async () => {
+  const { world, outcome } = await isolate({
+    machine: (_at, signals) => signals.length > 0 ? two() : two(command),
+    diesOf: { signal: "SIGTERM", afterMs: 100 },
+  }, { timeout: milliseconds(2000) });
+
+  assert.equal(outcome.hasTimedOut, true);
+  assert.deepEqual(world.signals.map(({ pid, signal }) => [pid, signal]), [[COMMAND_PID, "SIGTERM"]]);
+});
