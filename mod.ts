@@ -1,7 +1,9 @@
 /** The way in: finds the command, runs it, and turns its ending or its error into an exit status. */
+import process from "node:process";
 import { ClosedPipe, EXIT, GpuctlError } from "./lib/core/errors.ts";
 import { printableLines } from "./lib/core/text.ts";
 import { VERSION } from "./lib/core/version.ts";
+import { STDERR, STDOUT, writeAll } from "./lib/world/output.ts";
 import type { World } from "./lib/world/ports.ts";
 
 /** Runs one command line in a world and gives its exit status. Never throws. */
@@ -37,7 +39,6 @@ function isVersion(argv: readonly string[]): boolean {
 
 /** Runs a command line in the real world. */
 async function start(argv: readonly string[]): Promise<number> {
-  const { STDERR, STDOUT, writeAll } = await import("./lib/world/output.ts");
   try {
     if (isVersion(argv)) {
       writeAll(STDOUT, `gpuctl ${VERSION}\n`);
@@ -58,11 +59,10 @@ async function start(argv: readonly string[]): Promise<number> {
 }
 
 if (import.meta.main) {
-  const { exit, ownArguments } = await import("./lib/world/start.ts");
-  const argv = ownArguments();
+  const argv = process.argv.slice(2);
   if (argv[0] === "helper") {
     const { runHelper } = await import("./lib/world/helper.ts");
-    exit(await runHelper(argv.slice(1)));
+    process.exit(await runHelper(argv.slice(1)));
   }
-  exit(await start(argv));
+  process.exit(await start(argv));
 }

@@ -81,7 +81,6 @@ export async function isolateJob(
   await warmUp;
   const evidence = new IsolationEvidence({ hidesRows: hidesRows(observation) }, world);
   const gone = untilGone(job, new Alarm(relay.interrupted), world);
-  const over = new Alarm(gone);
   const watch = new JobWatch(
     { ownPid: world.runner.ownPid, startedAt, gpus: machine.gpus },
     {
@@ -90,8 +89,8 @@ export async function isolateJob(
       settle: milliseconds(0),
       tolerance: bytes(0),
       onSample: (sample) => {
-        // A first look that came too late has seen nothing of the job.
-        if (!over.hasRung || evidence.tally.looks > 0) evidence.add(sample);
+        // A look proves something only if the job outlived it; after the first one, all of its time has been covered.
+        if (evidence.tally.looks > 0 || livingOf(world).length > 0) evidence.add(sample);
       },
     },
     { ...world, sampler },

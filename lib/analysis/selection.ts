@@ -36,7 +36,7 @@ function gpusHeld({ contexts, deadContexts, devices }: Facts): readonly GpuUuid[
 /** Says whether a process is the payload of the container that was named. */
 export function isOfNamedContainer({ owner }: Process, { container: named }: EndingPolicy): boolean {
   const own = owner.ok ? owner.value.container : undefined;
-  if (own === undefined || own.isMonitor || named === undefined || named === "") return false;
+  if (own === undefined || own.isMonitor || named === undefined) return false;
   const isHash = /^[0-9a-f]{32,}/.test(own.id);
   return own.id === named || (isHash && named.length >= SHORT_ID && own.id.startsWith(named));
 }

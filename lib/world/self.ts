@@ -5,11 +5,6 @@ import { fileURLToPath } from "node:url";
 /** Where Bun mounts the modules of a compiled program. */
 const EMBEDDED = "/$bunfs/";
 
-/** The arguments after the program's own name. */
-export function ownArguments(): readonly string[] {
-  return process.argv.slice(2);
-}
-
 /** The words that start this program again: the binary alone, or a runtime with the entry module. */
 export function selfCommand(): readonly string[] {
   const entry = fileURLToPath(new URL("../../mod.ts", import.meta.url));

@@ -4,7 +4,7 @@ import { type EndingPolicy, planEnding } from "../../../lib/analysis/ending.ts";
 import { pid } from "../../../lib/core/ids.ts";
 import type { HolderClass } from "../../../lib/model/snapshot.ts";
 import { containerId, dockerOwner, KERNEL, shim, SPAWNED } from "../../fixtures/machines/parts.ts";
-import { type MachineSpec, type ProcessSpec, timedLook } from "../../support/machine.ts";
+import { type Hidden, type MachineSpec, type ProcessSpec, timedLook } from "../../support/machine.ts";
 import { DEFAULT_POLICY, ended, fatesOn, kept } from "../../support/machine_case.ts";
 
 const ID = containerId("7");
@@ -113,6 +113,28 @@ test("planEnding() ends a client of MPS beside another only when it is named", (
     pids: new Set([pid(900)]),
   });
   assert.deepEqual(acts.map(({ identity }) => identity.pid), [900]);
+});
+
+test("planEnding() keeps what cannot be read whole, and says what is missing", () => {
+  const hiding = (...hides: readonly Hidden[]) => {
+    const left: ProcessSpec = {
+      pid: 50,
+      touch: "context",
+      owner: { cgroup: "/user.slice/job", isCgroupDeleted: true },
+      hides,
+    };
+    return whyKept({ processes: [left] });
+  };
+
+  assert.equal(hiding(), undefined);
+  assert.equal(hiding("executable"), "which program it runs cannot be read");
+  assert.equal(hiding("threads"), "what its threads do cannot be read");
+  assert.equal(hiding("depth", "namespace"), "its PID namespace cannot be read");
+  assert.equal(hiding("mappings"), "its use of the driver cannot be read");
+  assert.equal(
+    whyKept({ processes: [{ ...orphan, hides: ["owner"] }] }),
+    "which job it belongs to cannot be read",
+  );
 });
 
 test("planEnding() says of a job what is not known about it", () => {

@@ -8,22 +8,28 @@ import { DEFAULT_POLICY, fatesOn } from "../../support/machine_case.ts";
 const ID = containerId("7");
 const SLURM: ProcessSpec = { pid: 61, touch: "context", argv: SPAWNED, owner: slurmOwner("77") };
 const DOCKER: ProcessSpec = { pid: 62, touch: "context", argv: SPAWNED, owner: dockerOwner(ID) };
+const NAME = "web-server-blue";
 const LXC: ProcessSpec = {
   pid: 63,
   touch: "context",
   argv: SPAWNED,
-  owner: { cgroup: "/lxc.payload.web", container: { id: "web", runtime: "lxc", isMonitor: false } },
+  owner: { cgroup: `/lxc.payload.${NAME}`, container: { id: NAME, runtime: "lxc", isMonitor: false } },
+};
+const BESIDE_LXC: ProcessSpec = {
+  ...LXC,
+  pid: 64,
+  owner: { cgroup: `/lxc.monitor.${NAME}`, container: { id: NAME, runtime: "lxc", isMonitor: true } },
 };
 
 /** Pids of the workers without their program that are ended when something is named. */
 function endedWhen(named: Partial<EndingPolicy>): number[] {
-  const spec = { processes: [{ pid: 60, touch: "context", argv: SPAWNED } as const, SLURM, DOCKER, LXC] };
+  const spec = { processes: [{ ...SLURM, pid: 60, owner: {} }, SLURM, DOCKER, LXC, BESIDE_LXC] };
   const fates = fatesOn({ spec }, { ...DEFAULT_POLICY, ...named });
   return Object.entries(fates).filter(([, { ended }]) => ended).map(([pid]) => Number(pid));
 }
 
 test("planEnding() ends none in jobs and containers of which nobody knows whether they run", () => {
-  assert.deepEqual(endedWhen({}), [60]);
+  assert.deepEqual(endedWhen({}), [60, 64]);
 });
 
 test("planEnding() ends those of the container that is named by its id or its first twelve digits", () => {
@@ -35,9 +41,9 @@ test("planEnding() takes fewer digits of an id for nobody's: they may be several
   assert.deepEqual(endedWhen({ container: "7777" }), []);
 });
 
-test("planEnding() takes a container's name as a whole", () => {
-  assert.deepEqual(endedWhen({ container: "web" }), [63]);
-  assert.deepEqual(endedWhen({ container: "we" }), []);
+test("planEnding() takes a container's name as a whole, and for its payload alone", () => {
+  assert.deepEqual(endedWhen({ container: NAME }), [63]);
+  assert.deepEqual(endedWhen({ container: NAME.slice(0, 12) }), []);
 });
 
 test("planEnding() takes an empty name for nobody's", () => {
@@ -53,6 +59,7 @@ test("planEnding() ends those of the Slurm job that is named", () => {
 });
 
 test("planEnding() ends those of a cgroup and below", () => {
+  assert.deepEqual(endedWhen({ cgroup: "/lxc.monitor.web-server-blue" }), [64]);
   assert.deepEqual(endedWhen({ cgroup: "/user.slice" }), [60]);
   assert.deepEqual(endedWhen({ cgroup: "/user.sl" }), []);
 });
