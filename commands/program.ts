@@ -28,8 +28,11 @@ const EPILOGUE = `
 Examples:
   gpuctl snapshot                         who holds what, and why
   gpuctl diff -- python job.py            does the job give its memory back?
+  gpuctl clean-zombies                    what was left behind, and what would be ended
+  gpuctl demo                             a tour on a simulated server
 
-Every option can also come from a variable: GPUCTL_SOURCE=sim:DIR is --source sim:DIR.
+Options may also come from variables (GPUCTL_SOURCE=sim:DIR is --source sim:DIR) and from
+/etc/gpuctl/config.toml and ~/.config/gpuctl/config.toml; what must be meant, such as --yes, must be typed.
 Exit status: 0 fine, 2 usage, 3 unavailable or not provable, 4 permission, 5 refused, 6 partly done, 10 found something.`;
 
 /**

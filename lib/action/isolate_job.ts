@@ -14,7 +14,7 @@ import type { Observation } from "../model/observation.ts";
 import type { LiveSource } from "../model/source_choice.ts";
 import type { Job, JobRunner, LookOptions, StartFailure, World } from "../world/ports.ts";
 import { Alarm } from "./alarm.ts";
-import { IsolationEvidence, type IsolationWorld } from "./isolation_watch.ts";
+import { IsolationEvidence, type IsolationWorld, showsJob } from "./isolation_watch.ts";
 import { endJob, livingOf } from "./job_end.ts";
 import { SignalRelay } from "./job_signals.ts";
 import { JobWatch } from "./job_watch.ts";
@@ -89,8 +89,9 @@ export async function isolateJob(
       settle: milliseconds(0),
       tolerance: bytes(0),
       onSample: (sample) => {
-        // A look proves something only if the job outlived it; after the first one, all of its time has been covered.
-        if (evidence.tally.looks > 0 || livingOf(world).length > 0) evidence.add(sample);
+        // A first look that the job did not outlive may have come too late to see any of it.
+        const isInTime = evidence.tally.looks > 0 || showsJob(sample) || livingOf(world).length > 0;
+        if (isInTime) evidence.add(sample);
       },
     },
     { ...world, sampler },

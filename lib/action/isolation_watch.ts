@@ -64,6 +64,11 @@ export class IsolationEvidence {
   }
 }
 
+/** Whether a sample shows a context of the job. */
+export function showsJob({ report, isJobs }: Pick<JobSample, "report" | "isJobs">): boolean {
+  return report.ok && [...listedIn(report.value)].some(isJobs);
+}
+
 function listedIn({ gpus }: DriverReport): ReadonlySet<Pid> {
   return new Set(gpus.flatMap(({ processList }) => contextsOf(processList).map(({ pid }) => pid)));
 }

@@ -30,7 +30,7 @@ const LOOKING = new Set([
 
 /** Starts a helper if the command line is one that begins with a look at a driver. */
 export function startEarly(argv: readonly string[]): EarlyHelper {
-  const request = LOOKING.has(argv[0] ?? "") && !argv.includes("--help") ? requestOf(argv) : undefined;
+  const request = looksAtDriver(argv) ? requestOf(argv) : undefined;
   let helper = request && openHelper({
     command: selfCommand(),
     request,
@@ -48,6 +48,12 @@ export function startEarly(argv: readonly string[]): EarlyHelper {
     },
     [Symbol.dispose]: () => helper?.leave(),
   };
+}
+
+function looksAtDriver(argv: readonly string[]): boolean {
+  if (!LOOKING.has(argv[0] ?? "") || argv.includes("--help")) return false;
+  // Reading a script needs no GPU, unless a job or a process is to be judged as well.
+  return !argv.includes("--lint") || argv.includes("--") || argv.includes("--pid");
 }
 
 function requestOf(argv: readonly string[]): HelperRequest | undefined {

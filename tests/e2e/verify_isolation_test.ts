@@ -203,7 +203,7 @@ test("verify-isolation is 3 when processes are not listed, and tells of memory t
 });
 
 test("verify-isolation is 3 when a job is over before anybody has looked", async () => {
-  await using sim = await startSim({ gpus: 1 });
+  await using sim = await startSim({ gpus: 1, faults: 'latency = "200ms"\n' });
   const { status, report } = await verify(sim, ["/bin/true"], { options: ["--gpu", "0"] });
 
   assert.deepEqual([status, report.verdict], [3, "unproven"]);
