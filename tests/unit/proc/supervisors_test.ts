@@ -21,6 +21,13 @@ test("hasSupervisor() is true of a Slurm job and of a container's payload, not o
   );
 });
 
+test("hasSupervisor() is true of a process whose variables name a Slurm job", () => {
+  const owner = known({ cgroup: "/", isCgroupDeleted: false });
+
+  assert.equal(hasSupervisor({ owner, environment: known(new Map([["SLURM_JOB_ID", "77"]])) }), true);
+  assert.equal(hasSupervisor({ owner, environment: known(new Map()) }), false);
+});
+
 test("listSupervisors() finds them by the beginning of their names", () => {
   using tree = procTree([
     { pid: 10, comm: "slurmstepd" },
