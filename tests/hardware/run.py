@@ -169,6 +169,16 @@ def spawn_orphans():
     clean("spawn-orphans", f"{workers[0]},{workers[1]}")
 
 
+def stopped_orphan():
+    """A suspended leftover cannot act on SIGTERM until it is continued."""
+    process, line = job("forked3", FORK.format(gib=1))
+    child = int(line)
+    process.kill(); process.wait()
+    os.kill(child, signal.SIGSTOP)
+    check("stopped-orphan", "class", "inherited", class_of(snapshot(), child))
+    clean("stopped-orphan", child)
+
+
 def dataloader_orphans():
     process, line = job("loader", """
         import torch, time
@@ -266,7 +276,7 @@ def diff_jobs():
     kill(*left); wait_idle()
 
 
-SCENES = [idle, live, monitor, forked_child, zombie_leader, spawn_orphans, dataloader_orphans, ipc_importer,
+SCENES = [idle, live, monitor, forked_child, zombie_leader, spawn_orphans, stopped_orphan, dataloader_orphans, ipc_importer,
           detached_beside, diff_jobs]
 
 
