@@ -49,6 +49,14 @@ export function judgeDetached(facts: Facts): Verdict | undefined {
   if (isAdopted && server !== undefined) {
     reasons.push(`is a worker of a server that forks them ahead (${server}) and may still answer`);
   }
+  if (
+    isAdopted && process.stdio.ok && process.stdio.value.isOutputBroken.ok &&
+    process.stdio.value.isOutputBroken.value
+  ) {
+    reasons.push(
+      "its starter has ended and its output goes into a pipe that nobody reads: it may have been left by mistake",
+    );
+  }
   if (isAdopted && reasons.length === 0) {
     reasons.push("the process that started it has ended, and nothing shows that it was left by mistake");
   }

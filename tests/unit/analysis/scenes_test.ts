@@ -206,3 +206,12 @@ test("attribute() gives managed memory to the owner of the only context and 3 Mi
     ],
   ]);
 });
+
+test("attribute() says of an adopted process that nobody reads its output, and does not call it an orphan for that", () => {
+  const snapshot = look({ processes: [{ pid: 70, touch: "context", session: 60, brokenOutput: true }] });
+
+  assert.deepEqual(classesOf(snapshot), { 70: "detached" });
+  assert.deepEqual(snapshot.holders[0]?.evidence, [
+    "its starter has ended and its output goes into a pipe that nobody reads: it may have been left by mistake",
+  ]);
+});
