@@ -73,11 +73,6 @@ function namedConfig(argv: readonly string[]): string | undefined {
   return word === "--config" ? own[at + 1] : word?.slice("--config=".length);
 }
 
-/** The whole tree, for help, completions and man pages. */
-export function buildWholeProgram(world: World): Promise<CommandUnknownOpts> {
-  return buildProgram([], world, () => {});
-}
-
 async function buildProgram(
   argv: readonly string[],
   world: World,

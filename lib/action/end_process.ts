@@ -1,7 +1,7 @@
 /** Ends one process: held by its pidfd, checked before each signal, politely first. */
 import { type Milliseconds, milliseconds } from "../core/units.ts";
 import type { EndOutcome } from "../model/cleanup.ts";
-import type { ProcessIdentity, ProcStat } from "../model/process.ts";
+import { isStillRunning, type ProcessIdentity, type ProcStat } from "../model/process.ts";
 import type { Clock, ProcessTable, Signal } from "../world/ports.ts";
 
 export interface EndOptions {
@@ -18,7 +18,7 @@ export interface EndResult {
 }
 
 /** How long the kernel has to act on SIGKILL: closing tens of GiB takes seconds. */
-const FORCED_GRACE = milliseconds(10_000);
+export const FORCED_GRACE = milliseconds(10_000);
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 100;
 
@@ -60,5 +60,5 @@ export async function hasEnded(
 }
 
 function isThere(now: ProcStat | undefined, { startTicks }: ProcessIdentity): boolean {
-  return now?.startTicks === startTicks && now.state !== "X" && !(now.state === "Z" && now.threads <= 1);
+  return now?.startTicks === startTicks && isStillRunning(now);
 }

@@ -1,6 +1,7 @@
 /** Ends a job that runs too long: politely, then firmly, with everything that escaped from it. */
 import { type Milliseconds, milliseconds } from "../core/units.ts";
-import type { ProcStat } from "../model/process.ts";
+import { isStillRunning, type ProcStat } from "../model/process.ts";
+import { FORCED_GRACE } from "./end_process.ts";
 import type { Clock, JobRunner, ProcessTable, Signal } from "../world/ports.ts";
 
 export interface EndJobWorld {
@@ -9,8 +10,6 @@ export interface EndJobWorld {
   readonly clock: Clock;
 }
 
-/** How long the kernel has to act on SIGKILL: closing tens of GiB takes seconds. */
-const FORCED_GRACE = milliseconds(10_000);
 const PAUSE = milliseconds(50);
 
 /**
@@ -46,9 +45,7 @@ async function hasEmptied(limit: Milliseconds, world: EndJobWorld): Promise<bool
 
 /** The job's processes in which something still runs. A zombie only waits to be reaped, unless threads of it live. */
 export function livingOf({ runner }: Pick<EndJobWorld, "runner">): ProcStat[] {
-  return runner.listDescendants().filter(({ state, threads }) =>
-    state !== "X" && !(state === "Z" && threads <= 1)
-  );
+  return runner.listDescendants().filter(isStillRunning);
 }
 
 function send(process: ProcStat, signals: readonly Signal[], { processes }: EndJobWorld): void {

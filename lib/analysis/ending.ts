@@ -10,8 +10,8 @@ import type { ProcessScan } from "../model/observation.ts";
 import type { ProcessIdentity } from "../model/process.ts";
 import type { HolderClass } from "../model/snapshot.ts";
 import type { EndingPolicy } from "./ending_policy.ts";
-import type { Facts } from "./facts.ts";
-import { reasonsToHold } from "./ghosts.ts";
+import type { DeadContext, Facts } from "./facts.ts";
+import { findPossiblyKept } from "./ghosts.ts";
 import type { JudgedHolder, Judgement } from "./judge.ts";
 import { ancestorsOf } from "./lineage.ts";
 import { whyProtected } from "./protection.ts";
@@ -72,10 +72,11 @@ export function planEnding(first: TimedJudgement, second: TimedJudgement, policy
   const before = new Map(
     first.judgement.holders.map((holder) => [holder.facts.process.pid, seenFrom(holder)]),
   );
+  const keepers = findKeepers(second.judgement);
   for (const holder of second.judgement.holders.map(seenFrom)) {
     const { process } = holder.facts;
     const why = whyKept(holder, before.get(process.pid), { first, second, policy });
-    if (why === undefined) acts.push(actOn(holder, second));
+    if (why === undefined) acts.push(actOn(holder, second, keepers));
     else kept.push({ pid: process.pid, class: holder.verdict.class, why });
   }
   return { acts: acts.sort((a, b) => a.depth - b.depth || a.identity.pid - b.identity.pid), kept };
@@ -137,7 +138,24 @@ function whyTooSmall(facts: Facts, { second, policy }: Frame): string | undefine
   return held < policy.minBytes ? "holds less than the minimum" : undefined;
 }
 
-function actOn({ facts, verdict }: JudgedHolder, { judgement, scan }: TimedJudgement): PlannedAct {
+/** Who may keep each dead context, worked out once for all acts. */
+type Keepers = ReadonlyMap<DeadContext, readonly Pid[]>;
+
+function findKeepers({ holders, owners }: Judgement): Keepers {
+  const keepers = new Map<DeadContext, Pid[]>();
+  for (const { facts } of holders) {
+    for (const dead of findPossiblyKept(facts, owners)) {
+      keepers.set(dead, [...keepers.get(dead) ?? [], facts.process.pid]);
+    }
+  }
+  return keepers;
+}
+
+function actOn(
+  { facts, verdict }: JudgedHolder,
+  { judgement, scan }: TimedJudgement,
+  keepers: Keepers,
+): PlannedAct {
   const { process } = facts;
   const own = facts.contexts.map(({ gpu, context: { used } }) => ({
     gpu: gpu.uuid,
@@ -145,12 +163,11 @@ function actOn({ facts, verdict }: JudgedHolder, { judgement, scan }: TimedJudge
     used,
     keepers: [process.pid],
   }));
-  const dead = deadKeptBy(facts, judgement).map((each) => ({
+  const dead = findPossiblyKept(facts, judgement.owners).map((each) => ({
     gpu: each.gpu.uuid,
     pid: each.context.pid,
     used: each.context.used,
-    keepers: judgement.holders.filter((holder) => deadKeptBy(holder.facts, judgement).includes(each))
-      .map((holder) => holder.facts.process.pid),
+    keepers: keepers.get(each) ?? [],
   }));
   return {
     identity: { pid: process.pid, startTicks: process.startTicks },
@@ -177,16 +194,11 @@ export function bytesOfActs(acts: readonly PlannedAct[]): Bytes | null {
 /** Bytes of its own contexts and of the dead ones it keeps; null where one of them is not known. */
 function heldBytes(facts: Facts, { judgement }: { readonly judgement: Judgement }): Bytes | null {
   let sum = 0;
-  for (const { context } of [...facts.contexts, ...deadKeptBy(facts, judgement)]) {
+  for (const { context } of [...facts.contexts, ...findPossiblyKept(facts, judgement.owners)]) {
     if (!context.used.ok) return null;
     sum += context.used.value;
   }
   return bytes(sum);
-}
-
-function deadKeptBy(facts: Facts, judgement: Judgement) {
-  if (facts.contexts.length > 0 || !facts.hasInheritedDescriptors) return [];
-  return facts.deadContexts.filter((dead) => reasonsToHold(facts, dead, judgement.owners).length > 0);
 }
 
 function busyShare(now: Facts, before: Facts, { first, second }: Frame): number {

@@ -45,8 +45,13 @@ export function reasonsToHold(facts: Facts, dead: DeadContext, owners: LiveOwner
  * and cannot be a part of a job that lives.
  */
 export function findKept(facts: Facts, owners: LiveOwners): readonly DeadContext[] {
-  if (facts.contexts.length > 0 || !facts.hasInheritedDescriptors) return [];
   if (!hasLostForker(facts) || mayShareWithOwner(facts.process, facts.scan, owners)) return [];
+  return findPossiblyKept(facts, owners);
+}
+
+/** The dead contexts whose memory a process may keep, as far as its own descriptors tell. Less than proof. */
+export function findPossiblyKept(facts: Facts, owners: LiveOwners): readonly DeadContext[] {
+  if (facts.contexts.length > 0 || !facts.hasInheritedDescriptors) return [];
   return facts.deadContexts.filter((dead) => reasonsToHold(facts, dead, owners).length > 0);
 }
 

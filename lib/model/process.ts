@@ -30,6 +30,11 @@ export interface ProcStat extends ProcessIdentity {
   readonly isExiting: boolean;
 }
 
+/** Says whether anything of a process still runs. A dead main thread alone is not the end; a zombie without threads is. */
+export function isStillRunning({ state, threads }: Pick<ProcStat, "state" | "threads">): boolean {
+  return state !== "X" && !(state === "Z" && threads <= 1);
+}
+
 /** One process with all that bears on who it belongs to. What this reader may not see is absent, with the reason. */
 export interface Process extends ProcStat {
   readonly uid: Reading<Uid>;

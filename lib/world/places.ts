@@ -3,6 +3,7 @@ import { lstatSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { GpuctlError, stateOf } from "../core/errors.ts";
 import type { LiveSource } from "../model/source_choice.ts";
+import { stuckRecordsOf } from "../source/helper/stuck.ts";
 
 /** Who runs the program. */
 export interface User {
@@ -17,8 +18,7 @@ const PRIVATE = 0o700;
 /** A file that lives until the next boot: a lock, or a note for the next run. A simulated server has its own. */
 export function runtimePath(name: string, source: LiveSource, { uid, runtimeDirectory }: User): string {
   if (source.kind === "sim") return `${source.directory}/${name}`;
-  if (uid === 0) return `/run/gpuctl/${name}`;
-  return `${runtimeDirectory?.startsWith("/") ? `${runtimeDirectory}/gpuctl` : `/tmp/gpuctl-${uid}`}/${name}`;
+  return `${stuckRecordsOf(uid, runtimeDirectory).directory}/${name}`;
 }
 
 /** Where acts on a source are recorded unless told. */

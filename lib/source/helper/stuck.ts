@@ -6,7 +6,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, wr
 import { messageOf } from "../../core/errors.ts";
 import { pid } from "../../core/ids.ts";
 import { clockTicks } from "../../core/units.ts";
-import type { ProcessIdentity } from "../../model/process.ts";
+import { isStillRunning, type ProcessIdentity } from "../../model/process.ts";
 import type { ProcessTable } from "../../world/ports.ts";
 import { expectNumber, expectText, parseRecord } from "./expect.ts";
 
@@ -52,8 +52,7 @@ export function findStuckHelper(records: StuckRecords, processes: ProcessFinder)
 /** Whether exactly this process still lives. A zombie without threads has let go of everything. */
 export function isAlive(helper: ProcessIdentity, processes: ProcessFinder): boolean {
   const found = processes.findProcess(helper.pid);
-  return found?.startTicks === helper.startTicks && found.state !== "X" &&
-    !(found.state === "Z" && found.threads <= 1);
+  return found?.startTicks === helper.startTicks && isStillRunning(found);
 }
 
 /** Records a stuck helper for the programs that come after this one. Gives the reason if that is not possible. */
