@@ -14,7 +14,7 @@ import type { Verdict } from "./verdict.ts";
 export function attribute(observation: Observation): Snapshot {
   const { takenAt, source, simulated, host } = observation;
   const problems = [...observation.problems, ...problemsOf(observation)];
-  const base = { takenAt, source, simulated, host, problems };
+  const base = { takenAt: known(takenAt), source, simulated, host, problems };
   if (!observation.report.ok) {
     return { ...base, driver: observation.report, gpus: [], holders: [], ghosts: [] };
   }

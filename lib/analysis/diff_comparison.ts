@@ -22,8 +22,7 @@ export function describeComparison(before: Snapshot, after: Snapshot): string[] 
       "The machine was rebooted between the snapshots: no process of the first one can be in the second.",
     );
   }
-  // Saved text need not say when it was taken.
-  if (after.takenAt !== "" && before.takenAt > after.takenAt) {
+  if (after.takenAt.ok && before.takenAt.ok && before.takenAt.value > after.takenAt.value) {
     notes.push("The second snapshot is older than the first.");
   }
   if (before.simulated !== after.simulated) notes.push("Only one of the snapshots is of a simulated server.");

@@ -52,7 +52,7 @@ export interface KeptHolder {
 
 /** What a cleaning came to. */
 export interface Cleanup {
-  readonly takenAt: string;
+  readonly takenAt: Reading<string>;
   readonly simulated: boolean;
   readonly isPlan: boolean;
   readonly acts: readonly Act[];

@@ -1,4 +1,5 @@
 /** A cleaning as JSON, `gpuctl.clean-zombies/1`. */
+import { valueOf } from "../core/reading.ts";
 import type { Cleanup } from "./cleanup.ts";
 
 /** The object that scripts read. A missing number is null. */
@@ -7,7 +8,7 @@ export function encodeCleanup(
 ) {
   return {
     schema: "gpuctl.clean-zombies/1",
-    takenAt,
+    takenAt: valueOf(takenAt) ?? null,
     simulated,
     plan: isPlan,
     acts,

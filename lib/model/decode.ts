@@ -48,7 +48,7 @@ export function decodeSnapshot(value: unknown): Snapshot {
   const book = new ReasonBook(json.problems);
   const top = new ReasonReader(book);
   const snapshot = {
-    takenAt: json.takenAt,
+    takenAt: top.take(json.takenAt, "takenAt"),
     source: json.source,
     simulated: json.simulated,
     host: decodeHost(json.host, top.within("host")),

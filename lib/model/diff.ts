@@ -128,7 +128,7 @@ export interface Cleanup {
 /** One job, seen from before its start until its memory was back or did not come back. */
 export interface JobDiff {
   /** When the look before the job was taken. */
-  readonly takenAt: string;
+  readonly takenAt: Reading<string>;
   readonly source: SourceName;
   readonly simulated: boolean;
   readonly host: Host;
@@ -168,7 +168,7 @@ export interface ContextChange {
 /** Where and when one of two snapshots was taken. */
 export interface SnapshotOrigin {
   readonly name: string;
-  readonly takenAt: string;
+  readonly takenAt: Reading<string>;
   readonly source: SourceName;
   readonly simulated: boolean;
   readonly host: Host;

@@ -31,7 +31,7 @@ export function encodeJobDiff(diff: JobDiff) {
   const encoded = {
     schema: DIFF_SCHEMA_NAME,
     kind: "job",
-    takenAt: diff.takenAt,
+    takenAt: top.put(diff.takenAt, "takenAt"),
     source: diff.source,
     simulated: diff.simulated,
     command: quoteArguments(diff.command),
@@ -66,13 +66,12 @@ export function encodeSnapshotDiff(diff: SnapshotDiff) {
   const encoded = {
     schema: DIFF_SCHEMA_NAME,
     kind: "snapshots",
-    takenAt: after.takenAt || null,
+    takenAt: top.put(after.takenAt, "takenAt"),
     source: after.source,
     simulated: before.simulated || after.simulated,
     ...NO_JOB,
-    // Saved text need not say when it was taken.
-    before: { name: before.name, takenAt: before.takenAt || null, source: before.source },
-    after: { name: after.name, takenAt: after.takenAt || null, source: after.source },
+    before: encodeOrigin(before, top.within("before", before.name)),
+    after: encodeOrigin(after, top.within("after", after.name)),
     verdict: diff.verdict,
     gpus: diff.gpus.map((gpu, place) => {
       const to = top.within(`gpus/${place}`, `GPU ${gpu.index}`);

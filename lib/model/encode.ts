@@ -20,7 +20,7 @@ export function encodeSnapshot(snapshot: Snapshot): SnapshotJson {
   const top = new ReasonWriter("the machine");
   const encoded = {
     schema: "gpuctl.snapshot/1",
-    takenAt: snapshot.takenAt,
+    takenAt: top.put(snapshot.takenAt, "takenAt"),
     source: snapshot.source,
     simulated: snapshot.simulated,
     host: encodeHost(snapshot.host, top.within("host", "the host")),

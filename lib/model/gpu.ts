@@ -1,6 +1,7 @@
 import type { BusId, DeviceMinor, GpuIndex, GpuUuid, Pid } from "../core/ids.ts";
 import type { Absent, Reading } from "../core/reading.ts";
 import type { Bytes, Percent } from "../core/units.ts";
+import type { GpuHealth, PendingMode } from "./gpu_health.ts";
 
 /** What the driver says of itself. */
 export interface Driver {
@@ -50,11 +51,7 @@ export type RecoveryAction = typeof RECOVERY_ACTIONS[number];
 export const COMPUTE_MODES = ["default", "exclusive-thread", "prohibited", "exclusive-process"] as const;
 export type ComputeMode = typeof COMPUTE_MODES[number];
 
-/** Current and pending state of a mode that takes effect at the next reset. */
-export interface PendingMode {
-  readonly current: boolean;
-  readonly pending: boolean;
-}
+export type { PendingMode };
 
 /** One MIG device: a compute instance inside a GPU instance. Memory belongs to the GPU instance and is shared within it. */
 export interface MigInstance {
@@ -89,6 +86,8 @@ export interface Gpu {
   readonly migInstances: Reading<readonly MigInstance[]>;
   readonly recoveryAction: Reading<RecoveryAction>;
   readonly processList: ProcessList;
+  /** Only where it was asked for. */
+  readonly health?: GpuHealth;
 }
 
 /** Everything one source says of the driver and its GPUs at one moment. */

@@ -152,7 +152,7 @@ const PROBLEM = record({
 /** A snapshot file. A missing value is null, and its reason stands in `problems`. */
 export const SNAPSHOT_SCHEMA = record({
   schema: v.literal(SNAPSHOT_SCHEMA_NAME, SNAPSHOT_SCHEMA_NAME),
-  takenAt: INSTANT,
+  takenAt: described(v.nullable(INSTANT), "null where a saved text gives no time, or none of a known zone"),
   source: oneOf(SOURCE_NAMES),
   simulated: FLAG,
   host: record({ name: NULLABLE_TEXT, bootId: NULLABLE_TEXT, kernel: NULLABLE_TEXT }),

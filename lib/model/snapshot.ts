@@ -114,7 +114,8 @@ export interface Problem {
 
 /** Who holds the GPUs of one machine at one moment, and why. */
 export interface Snapshot {
-  readonly takenAt: string;
+  /** Wall-clock time in ISO 8601, UTC. Absent where a saved text has none, or one of a zone that it does not name. */
+  readonly takenAt: Reading<string>;
   readonly source: SourceName;
   readonly simulated: boolean;
   readonly host: Host;

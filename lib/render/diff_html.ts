@@ -65,7 +65,8 @@ function subtitle({ takenAt, host, ranFor, end, hasTimedOut, interval, samples }
     ? `status ${end.status}`
     : `ended by ${formatSignal(end.signal)}`;
   const where = host.name.ok ? `${printable(host.name.value)}, ` : "";
-  return `${where}${takenAt}, ${formatDuration(ranFor)}, ${how}; ${samples} samples, one every ${
+  const when = takenAt.ok ? `${takenAt.value}, ` : "";
+  return `${where}${when}${formatDuration(ranFor)}, ${how}; ${samples} samples, one every ${
     formatDuration(interval)
   }`;
 }

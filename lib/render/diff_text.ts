@@ -68,9 +68,8 @@ export function renderSnapshotDiff(
   ]);
 }
 
-/** Saved text need not say when it was taken. */
 function describeOrigin({ name, takenAt }: SnapshotOrigin): string {
-  return takenAt === "" ? printable(name) : `${printable(name)} (${takenAt})`;
+  return takenAt.ok ? `${printable(name)} (${takenAt.value})` : printable(name);
 }
 
 function joinBlocks(blocks: readonly (readonly string[])[]): string {

@@ -32,7 +32,7 @@ export function renderSnapshotCsv(snapshot: Snapshot): string {
 }
 
 const FIELDS: readonly Field<Row>[] = [
-  { key: "takenAt", value: ({ snapshot }) => snapshot.takenAt },
+  { key: "takenAt", value: ({ snapshot }) => valueOf(snapshot.takenAt) ?? null },
   { key: "host", value: ({ snapshot }) => valueOf(snapshot.host.name) ?? null },
   { key: "simulated", value: ({ snapshot }) => snapshot.simulated },
   { key: "kind", value: ({ kind }) => kind },

@@ -46,12 +46,19 @@ function headLines(
 ): string[] {
   const parts = [
     host.name.ok ? host.name.value : "unknown host",
-    `${takenAt.slice(0, 19).replace("T", " ")} UTC`,
+    formatMoment(takenAt),
     driver.ok ? formatDriver(driver.value) : `driver: ${formatAbsent(driver)}`,
     SOURCE_WORDS[source],
   ];
   const head = wrap(printable(parts.filter((part) => part !== undefined).join(", ")), { width, label: "" });
   return simulated ? [paint("SIMULATED SERVER: no real GPU is behind these numbers", "bold"), ...head] : head;
+}
+
+/** A saved text may name no time, or one of a zone that nobody knows. */
+function formatMoment(takenAt: Snapshot["takenAt"]): string {
+  return takenAt.ok
+    ? `${takenAt.value.slice(0, 19).replace("T", " ")} UTC`
+    : `time ${formatAbsent(takenAt)}`;
 }
 
 function formatDriver(

@@ -6,6 +6,7 @@ import type { Pid } from "../core/ids.ts";
 import type { ChildEnd } from "../model/diff.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { Observation } from "../model/observation.ts";
+import type { ResetFacts } from "../model/reset_facts.ts";
 import type { Snapshot } from "../model/snapshot.ts";
 import type { Environment, Owner, ProcessIdentity, ProcStat } from "../model/process.ts";
 import type { JobPlan, ServerPlan } from "../model/simulation.ts";
@@ -38,6 +39,8 @@ export interface LookOptions {
   readonly within: Milliseconds;
   /** Utilization costs about 4 ms a GPU. */
   readonly withUtilization: boolean;
+  /** What bears on a reset: another few milliseconds a GPU. */
+  readonly withHealth?: true;
 }
 
 /** A look at the driver alone, again and again, for sampling. The helper stays up between looks. */
@@ -180,6 +183,34 @@ export interface Systemd {
    * @throws {GpuctlError} `partial` with its words if it refuses or does not answer in time
    */
   order(words: readonly string[]): Promise<string>;
+}
+
+/** How a program ended that was run with a limit. `stuck` means that not even SIGKILL ends it: it waits in the kernel. */
+export type ToolRun =
+  | {
+    readonly kind: "ended";
+    readonly status: number | undefined;
+    readonly signal: string | undefined;
+    /** Standard output, then standard error. */
+    readonly text: string;
+  }
+  | { readonly kind: "not-started"; readonly message: string }
+  | { readonly kind: "timed-out" }
+  | { readonly kind: "too-long" }
+  | { readonly kind: "stuck"; readonly pid: number };
+
+/** What a reset is planned and done with. */
+export interface ResetTools {
+  /** Reads the kernel and the services. Never rejects: what could not be read is absent. */
+  readFacts(): Promise<ResetFacts>;
+  /** How nvidia-smi is called, for the plan; absent if it is not installed. */
+  readonly smiPath: Reading<string>;
+  /** Runs nvidia-smi with these words. It gets no signal that is meant for us, and is not ended before the span is over. */
+  runSmi(words: readonly string[], span: Milliseconds): Promise<ToolRun>;
+  /** Stops or starts a systemd unit and waits until that is done. */
+  orderUnit(order: "stop" | "start", unit: string, span: Milliseconds): Promise<ToolRun>;
+  /** Settles once no helper of this program has the driver open any more; says which pid is left if one stays. */
+  closeHelpers(span: Milliseconds): Promise<readonly Pid[]>;
 }
 
 /** Everything a command may ask of the world. Each takes the parts it needs. */
