@@ -4,7 +4,7 @@ import { allowedDevices, uuidOf } from "../lib/analysis/allowed_devices.ts";
 import { JOB_STATUS, statusOfChild } from "../lib/analysis/diff_status.ts";
 import { statusOfIsolatedJob } from "../lib/analysis/isolation_status.ts";
 import { type Ending, EXIT } from "../lib/core/errors.ts";
-import type { Milliseconds } from "../lib/core/units.ts";
+import { type Milliseconds, milliseconds } from "../lib/core/units.ts";
 import type { AllowedDevice } from "../lib/model/isolation.ts";
 import type { World } from "../lib/world/ports.ts";
 import { notStarted, withJobStatus } from "./job_status.ts";
@@ -14,7 +14,11 @@ import { type IsolationOptions, readLint, renderReport } from "./verify_isolatio
 export interface IsolateJobCommandOptions extends IsolationOptions {
   readonly pin?: true | undefined;
   readonly timeout?: Milliseconds | undefined;
+  readonly interval?: Milliseconds | undefined;
 }
+
+/** A context may live only a moment: looks are as close as they can be without slowing the job down. */
+const INTERVAL = milliseconds(100);
 
 /**
  * Runs a command, reports where it was, and gives its ending.
@@ -26,7 +30,7 @@ export async function isolateJobCommand(
   options: IsolateJobCommandOptions,
   world: World,
 ): Promise<Ending> {
-  const { gpu: selectors, pin, threshold, timeout, output } = options;
+  const { gpu: selectors, pin, threshold, timeout, interval = INTERVAL, output } = options;
   const source = liveSource(options.source, "run a command");
   return await withJobStatus(JOB_STATUS.failed, async () => {
     using runner = await world.openJobRunner();
@@ -34,7 +38,7 @@ export async function isolateJobCommand(
     if (output !== undefined) world.outputs.checkPlace(output);
     const lint = await readLint(options, world);
     const outcome = await isolateJob({
-      ...{ command, source, threshold, timeout, lint },
+      ...{ command, source, threshold, timeout, interval, lint },
       look: { within: options.deadline, withUtilization: false },
       prepare: ({ gpus }) => {
         const allowed = allowedDevices(chooseGpus(gpus, selectors), selectors);

@@ -16,14 +16,13 @@ import type { Job, JobRunner, LookOptions, StartFailure, World } from "../world/
 import { Alarm } from "./alarm.ts";
 import { IsolationEvidence, type IsolationWorld, showsJob } from "./isolation_watch.ts";
 import { endJob, livingOf } from "./job_end.ts";
-import { SignalRelay } from "./job_signals.ts";
 import { JobWatch } from "./job_watch.ts";
+import { watchUses } from "./use_watch.ts";
+import { type Preparation, startWatched } from "./watched_start.ts";
 
 /** What is settled once the machine has been looked at. */
-export interface IsolationPreparation {
+export interface IsolationPreparation extends Preparation {
   readonly allowed: readonly AllowedDevice[];
-  /** Variables that the command gets on top of ours. */
-  readonly variables: Readonly<Record<string, string>>;
 }
 
 export interface IsolateJobOptions {
@@ -31,6 +30,8 @@ export interface IsolateJobOptions {
   readonly source: LiveSource;
   readonly threshold: Bytes;
   readonly timeout: Milliseconds | undefined;
+  /** Between two looks, at most: the first ones come closer together. */
+  readonly interval: Milliseconds;
   readonly look: LookOptions;
   /** What reading the program's source has found. */
   readonly lint: readonly Finding[];
@@ -40,7 +41,7 @@ export interface IsolateJobOptions {
 
 export type IsolateJobWorld =
   & IsolationWorld
-  & Pick<World, "clock" | "processes" | "details" | "observe" | "openSampler">
+  & Pick<World, "clock" | "processes" | "details" | "observe" | "openSampler" | "openUses">
   & { readonly runner: JobRunner };
 
 /** How the command ended, and where it was. */
@@ -51,8 +52,6 @@ export interface IsolatedJob {
   readonly isolation: IsolationVerdict;
 }
 
-/** A context may live only a moment: looks are as close as they can be without slowing the job down. */
-const INTERVAL = milliseconds(50);
 /** How often it is looked whether the last process of the job has gone. */
 const GONE_INTERVAL = milliseconds(50);
 /** How long SIGTERM has before SIGKILL, once the time is up. */
@@ -67,25 +66,23 @@ export async function isolateJob(
   options: IsolateJobOptions,
   world: IsolateJobWorld,
 ): Promise<IsolatedJob | StartFailure> {
-  const looking = lookBefore(options, world);
-  looking.catch(() => {}); // It is told of below, where the sampler is there to be closed.
-  await using sampler = await world.openSampler(options.source);
-  const warmUp = sampler.sample(options.look);
-  const { observation, report: machine } = await looking;
-  const { allowed, variables } = options.prepare(machine);
-  using relay = new SignalRelay(world.runner);
-  const startedAt = world.clock.monotonic();
-  const job = world.runner.start(options.command, variables);
-  if (!("identity" in job)) return job;
-  relay.follow(job);
-  await warmUp;
+  using uses = await world.openUses(options.source);
+  const lookFirst = () => lookBefore(options, world);
+  const started = await startWatched({
+    ...options,
+    lookBefore: lookFirst,
+    prepare: ({ report }) => options.prepare(report),
+  }, world);
+  if ("message" in started) return started;
+  await using watched = started;
+  const { job, startedAt, sampler, seen: { observation, report: machine }, prepared: { allowed } } = watched;
   const evidence = new IsolationEvidence({ hidesRows: hidesRows(observation) }, world);
-  const gone = untilGone(job, new Alarm(relay.interrupted), world);
+  const gone = untilGone(job, new Alarm(watched.interrupted), world);
   const watch = new JobWatch(
     { ownPid: world.runner.ownPid, startedAt, gpus: machine.gpus },
     {
       look: options.look,
-      interval: INTERVAL,
+      interval: options.interval,
       settle: milliseconds(0),
       tolerance: bytes(0),
       onSample: (sample) => {
@@ -96,7 +93,14 @@ export async function isolateJob(
     },
     { ...world, sampler },
   );
-  const run = await follow({ job, gone, watch }, options.timeout, world);
+  const [run] = await Promise.all([
+    follow({ job, gone, watch }, options.timeout, world),
+    watchUses(evidence.noteUses, new Alarm(gone), {
+      clock: world.clock,
+      uses,
+      listProcesses: () => livingOf(world).map(({ pid }) => pid),
+    }),
+  ]);
   const isolation = judgeIsolation({
     ...{ allowed, machine, lint: options.lint, threshold: options.threshold },
     baseline: evidence.admit(known(machine)),

@@ -1,10 +1,12 @@
 /** What is seen of a job that should stay on its GPUs: every look, and each of its processes at first sight. */
 import { admitHiddenOn } from "../analysis/diff_hidden.ts";
 import { IsolationTally } from "../analysis/isolation_tally.ts";
+import { mostUses } from "../analysis/most_uses.ts";
 import type { Pid } from "../core/ids.ts";
-import { absent, mapReading, type Reading } from "../core/reading.ts";
+import { absent, known, mapReading, type Reading } from "../core/reading.ts";
 import { contextsOf, type DriverReport } from "../model/gpu.ts";
 import type { IsolatedProcess } from "../model/isolation.ts";
+import type { DeviceUse } from "../model/observation.ts";
 import type { JobSample } from "../model/job_sample.ts";
 import type { ProcessDetails, ProcessOrigins, ProcessTable } from "../world/ports.ts";
 
@@ -39,6 +41,18 @@ export class IsolationEvidence {
     this.tally.add({ at, report: this.admit(report) });
   };
 
+  /** Takes what a process of the job has of the device nodes now. One that has none of a GPU's has nothing to tell. */
+  readonly noteUses = (pid: Pid, uses: Reading<readonly DeviceUse[]>): void => {
+    if (!uses.ok) return;
+    const now = mostUses([], uses.value);
+    if (now.length === 0 && !this.#processes.has(pid)) return;
+    this.#meet(pid);
+    const met = this.#processes.get(pid);
+    if (met === undefined) return;
+    const before = met.uses.ok ? met.uses.value : [];
+    this.#processes.set(pid, { ...met, uses: known(mostUses(before, now)) });
+  };
+
   /** A report as this reader may take it. */
   admit(report: Reading<DriverReport>): Reading<DriverReport> {
     return this.#hidesRows
@@ -60,7 +74,7 @@ export class IsolationEvidence {
       environment,
       owner: origins.readOwner(pid),
     };
-    this.#processes.set(pid, { process, uses: absent("not-asked") });
+    this.#processes.set(pid, { process, uses: before?.uses ?? absent("not-asked") });
   }
 }
 

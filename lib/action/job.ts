@@ -15,15 +15,13 @@ import type { AuditLog, Job, JobRunner, StartFailure, World } from "../world/por
 import { Alarm } from "./alarm.ts";
 import { cleanLeftovers } from "./job_cleanup.ts";
 import { endJob, livingOf } from "./job_end.ts";
-import { SignalRelay } from "./job_signals.ts";
 import { JobWatch, type WatchOptions } from "./job_watch.ts";
+import { type Preparation, startWatched } from "./watched_start.ts";
 
 /** What is settled once the machine has been looked at. */
-export interface JobPreparation {
+export interface JobPreparation extends Preparation {
   /** The GPUs to judge. */
   readonly gpus: ReadonlySet<GpuUuid>;
-  /** Variables that the command gets on top of ours. */
-  readonly variables: Readonly<Record<string, string>>;
 }
 
 export interface JobOptions extends WatchOptions {
@@ -47,24 +45,16 @@ export interface JobWorld extends Pick<World, "clock" | "processes" | "details" 
  * @throws {GpuctlError} `unavailable` if the driver gives no answer before the job; it is not started then.
  */
 export async function runJob(options: JobOptions, world: JobWorld): Promise<JobDiff | StartFailure> {
-  // The look is what the command waits for; the sampler's helper starts the driver meanwhile.
-  const looking = lookBefore(options, world);
-  looking.catch(() => {}); // It is told of below, where the sampler is there to be closed.
-  await using sampler = await world.openSampler(options.source);
-  const warmUp = sampler.sample(options.look);
-  const before = await looking;
-  const { gpus, variables } = options.prepare(before);
-  using relay = new SignalRelay(world.runner);
-  const startedAt = world.clock.monotonic();
-  const job = world.runner.start(options.command, variables);
-  if (!("identity" in job)) return job;
-  relay.follow(job);
-  await warmUp;
+  const lookFirst = () => lookBefore(options, world);
+  const started = await startWatched({ ...options, lookBefore: lookFirst }, world);
+  if ("message" in started) return started;
+  await using watched = started;
+  const { job, seen: before, prepared: { gpus }, startedAt, sampler } = watched;
   const start = { ownPid: world.runner.ownPid, startedAt, gpus: before.gpus.map(({ gpu }) => gpu) };
   const watch = new JobWatch(start, options, { ...world, sampler });
   const scene: Scene = { options, world, watch, before, gpus };
   const run = await follow(job, scene);
-  return await conclude(run, new Alarm(relay.interrupted), scene);
+  return await conclude(run, new Alarm(watched.interrupted), scene);
 }
 
 interface Scene {

@@ -65,10 +65,14 @@ export function scanDescriptors(options: DescriptorScanOptions): DescriptorScan 
   return { held, files: [...files.values()], coverage };
 }
 
-/** Reads what one process has open; its main thread's table stands for all threads unless it is empty. */
-function readHeldNodes(
+/**
+ * Reads what one process has open; its main thread's table stands for all threads unless it is empty.
+ *
+ * @param files is given the nodes' files that it has open.
+ */
+export function readHeldNodes(
   pid: Pid,
-  { reader, recogniser, procRoot }: DescriptorScanOptions,
+  { reader, recogniser, procRoot }: Pick<DescriptorScanOptions, "reader" | "recogniser" | "procRoot">,
   files: Map<string, NodeFile>,
 ): HeldNodes | "gone" | "unreadable" {
   const recognise = (file: OpenFile) => recogniseFile(file, recogniser, files);

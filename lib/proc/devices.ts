@@ -146,3 +146,12 @@ function namesIn(directory: string): string[] {
 function comparable(value: number | bigint): number | bigint {
   return typeof value === "bigint" && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value;
 }
+
+/** A node in a container's own /dev is another file than the host's: whoever has it open teaches us to know it mapped. */
+export function learnFiles(recogniser: DeviceRecogniser, files: readonly NodeFile[]): DeviceRecogniser {
+  const ofLearned = indexFiles(files);
+  return {
+    ...recogniser,
+    ofFile: (device, inode) => recogniser.ofFile(device, inode) ?? ofLearned(device, inode),
+  };
+}

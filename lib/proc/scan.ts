@@ -13,7 +13,7 @@ import type { Libc } from "../native/libc.ts";
 import { bindPidfd } from "../native/pidfd.ts";
 import type { Clock } from "../world/ports.ts";
 import { type DescriptorScan, scanDescriptors } from "./descriptors.ts";
-import { type DeviceRecogniser, indexFiles } from "./devices.ts";
+import { type DeviceRecogniser, learnFiles } from "./devices.ts";
 import { type FamilyOptions, readFamily } from "./family.ts";
 import { findHiding } from "./hidden.ts";
 import { findMappers } from "./mappers.ts";
@@ -69,27 +69,22 @@ export function openProcessScanner(
     async scanHolders(deadline) {
       const descriptors = scanDescriptors({ reader, recogniser, clock, deadline, procRoot });
       const processes = new Map<Pid, ReadProcess>();
-      const family = { calls, recogniser: learnFrom(descriptors, recogniser), clock, deadline };
+      const family = { calls, recogniser: learnFiles(recogniser, descriptors.files), clock, deadline };
       const cutShort = await readFamily(descriptors.held.keys(), processes, family);
       return { descriptors, processes, cutShort: descriptors.coverage.cutShort ?? cutShort };
     },
     complete(holders, options) {
       compare ??= bindKcmp(libc);
       const { deadline } = options;
-      const family = { calls, recogniser: learnFrom(holders.descriptors, recogniser), clock, deadline };
+      const family = {
+        calls,
+        recogniser: learnFiles(recogniser, holders.descriptors.files),
+        clock,
+        deadline,
+      };
       return completeScan(holders, options, { family, compare, firstPidNamespace });
     },
     [Symbol.dispose]: () => reader[Symbol.dispose](),
-  };
-}
-
-/** A node in a container's own /dev is another file than the host's: whoever has it open teaches us to know it mapped. */
-function learnFrom({ files }: DescriptorScan, recogniser: DeviceRecogniser): DeviceRecogniser {
-  const ofLearned = indexFiles(files);
-  return {
-    ofDevice: recogniser.ofDevice,
-    ofFile: (device, inode) => recogniser.ofFile(device, inode) ?? ofLearned(device, inode),
-    ofPath: recogniser.ofPath,
   };
 }
 

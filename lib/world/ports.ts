@@ -2,13 +2,13 @@
 import type { Ending } from "../core/errors.ts";
 import type { Reading } from "../core/reading.ts";
 import type { Milliseconds } from "../core/units.ts";
-import type { Pid } from "../core/ids.ts";
+import type { Pid, Uid } from "../core/ids.ts";
 import type { ChildEnd } from "../model/diff.ts";
 import type { DriverReport } from "../model/gpu.ts";
-import type { Observation } from "../model/observation.ts";
+import type { DeviceUse, Observation } from "../model/observation.ts";
 import type { ResetFacts } from "../model/reset_facts.ts";
 import type { Snapshot } from "../model/snapshot.ts";
-import type { Environment, Owner, ProcessIdentity, ProcStat } from "../model/process.ts";
+import type { Environment, Owner, Process, ProcessIdentity, ProcStat } from "../model/process.ts";
 import type { JobPlan, ServerPlan } from "../model/simulation.ts";
 import type { FoundUnit, UnitFile } from "../model/unit_file.ts";
 import type { LiveSource, SourceChoice } from "../model/source_choice.ts";
@@ -77,6 +77,22 @@ export interface ProcessOrigins {
   /** The variables that it was started with, as far as they bear on GPUs. */
   readEnvironment(pid: Pid): Reading<Environment>;
   readOwner(pid: Pid): Reading<Owner>;
+}
+
+/** Reads what single processes have of the driver's nodes, again and again. */
+export interface UseReader extends Disposable {
+  /** What each of them has now, or why that is not known. */
+  readUses(pids: readonly Pid[]): Promise<ReadonlyMap<Pid, Reading<readonly DeviceUse[]>>>;
+}
+
+/** Everybody on the machine, whether or not a GPU is in play. */
+export interface Population extends Disposable {
+  /** Everybody whom this reader can see now. */
+  listPids(): readonly Pid[];
+  /** All that bears on who a process belongs to; `undefined` once it is gone, or where it is hidden. */
+  readProcess(pid: Pid): Promise<Process | undefined>;
+  /** The machine's own list of users. Users of a directory service are not on it. */
+  readUsers(): Reading<ReadonlyMap<Uid, string>>;
 }
 
 /** Signals that reach gpuctl while a job runs and are meant for the job. */
@@ -230,6 +246,8 @@ export interface World {
   /** One look at a live machine, before anything is concluded from it. */
   observe(source: LiveSource, options: LookOptions): Promise<Observation>;
   openSampler(source: LiveSource): Promise<Sampler>;
+  openUses(source: LiveSource): Promise<UseReader>;
+  openPopulation(): Promise<Population>;
   readonly locks: Locks;
   readonly notes: Notes;
   /** The record at this path, or at the place that acts on this source are recorded in. */

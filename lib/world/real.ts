@@ -10,11 +10,12 @@ import type { Snapshot } from "../model/snapshot.ts";
 import type { LiveSource, SourceChoice } from "../model/source_choice.ts";
 import { bindFlock } from "../native/flock.ts";
 import { type Libc, openLibc } from "../native/libc.ts";
-import { readDeviceRecogniser } from "../proc/devices.ts";
+import { type DeviceRecogniser, readDeviceRecogniser } from "../proc/devices.ts";
 import { openProcessTable } from "../proc/table.ts";
 import type { HelperRequest } from "../source/helper/frames.ts";
 import { type Helper, openHelper } from "../source/helper/open_helper.ts";
 import { stuckRecordsOf } from "../source/helper/stuck.ts";
+import type { SmiSource } from "../source/smi/live.ts";
 import { readGpuIdentities } from "../source/identity_report.ts";
 import { openAuditFile } from "./audit_log.ts";
 import { realClock } from "./clock.ts";
@@ -59,6 +60,12 @@ export async function openWorld({ early, given }: Start): Promise<World> {
     look: (source, options) => look(source, options, base),
     observe: (source, options) => observe(source, options, base),
     openSampler: async (source) => (await openHardware(source, base)).sampler,
+    openUses: async (source) => {
+      const { openUseReader } = await import("../proc/use_reader.ts");
+      return openUseReader({ libc, clock: realClock, recogniser: await recogniserOf(source) });
+    },
+    openPopulation: async () =>
+      (await import("../proc/population.ts")).openPopulation(libc, { clock: realClock }),
     openAuditLog: (path, source) => openAuditFile(path ?? auditPath(source, user), user),
     openJobRunner: async (orphans = "adopted") => {
       const { openJobRunner } = await import("./job_runner.ts");
@@ -108,15 +115,20 @@ async function observe(source: LiveSource, options: LookOptions, base: Base): Pr
   }
 }
 
+/** What a source's device nodes are known by. */
+async function recogniserOf(source: LiveSource): Promise<DeviceRecogniser> {
+  if (source.kind !== "sim") return readDeviceRecogniser();
+  return (await import("../source/sim/recogniser.ts")).simRecogniser(resolve(source.directory));
+}
+
 async function openHardware(source: LiveSource, base: Base): Promise<Hardware> {
   if (source.kind === "sim") {
-    const [{ simRecogniser }, { readSimIdentities }, { readSimServer }] = await Promise.all([
-      import("../source/sim/recogniser.ts"),
+    const [recogniser, { readSimIdentities }, { readSimServer }] = await Promise.all([
+      recogniserOf(source),
       import("../source/sim/identities.ts"),
       import("../source/sim/server.ts"),
     ]);
     const directory = resolve(source.directory);
-    const recogniser = simRecogniser(directory);
     const helper = openDriver({ source: "sim", directory }, base);
     return {
       recogniser,
@@ -127,7 +139,13 @@ async function openHardware(source: LiveSource, base: Base): Promise<Hardware> {
   }
   if (source.kind === "nvidia-smi") {
     const sampler = await openSmi(base);
-    return { ...realNodes(), sampler, helperPid: () => undefined, leave: () => {} };
+    return {
+      ...realNodes(),
+      sampler,
+      remarks: () => sampler.problems,
+      helperPid: () => undefined,
+      leave: () => {},
+    };
   }
   const request = { source: "nvml", ...source.library !== undefined && { library: source.library } } as const;
   return { ...helperParts(openDriver(request, base)), ...realNodes() };
@@ -149,7 +167,7 @@ function openDriver(request: HelperRequest, { self, processes, user, early }: Ba
   return openHelper({ command: self, request, parentPid: process.pid, clock: realClock, processes, records });
 }
 
-async function openSmi({ processes, user }: Base): Promise<Sampler> {
+async function openSmi({ processes, user }: Base): Promise<SmiSource> {
   const [{ findSmi }, { SmiSource }] = await Promise.all([
     import("../source/smi/locate.ts"),
     import("../source/smi/live.ts"),

@@ -2,9 +2,10 @@
 import { setImmediate } from "node:timers";
 import type { JobWorld } from "../../lib/action/job.ts";
 import { type Pid, pid } from "../../lib/core/ids.ts";
-import { absent, known } from "../../lib/core/reading.ts";
+import { absent, known, type Reading } from "../../lib/core/reading.ts";
 import { type Milliseconds, milliseconds } from "../../lib/core/units.ts";
 import type { ChildEnd } from "../../lib/model/diff.ts";
+import type { DeviceUse } from "../../lib/model/observation.ts";
 import type { ProcStat } from "../../lib/model/process.ts";
 import type {
   AuditLog,
@@ -14,6 +15,7 @@ import type {
   PassedSignal,
   Signal,
   StartFailure,
+  World,
 } from "../../lib/world/ports.ts";
 import { type MachineSpec, observe, reportOf } from "./machine.ts";
 
@@ -42,7 +44,7 @@ export interface SentSignal {
   readonly signal: Signal | PassedSignal;
 }
 
-export interface FakeJobWorld extends JobWorld {
+export interface FakeJobWorld extends JobWorld, Pick<World, "openUses"> {
   readonly signals: readonly SentSignal[];
   /** Commands that were started, with the variables they got. */
   readonly started: readonly {
@@ -141,8 +143,18 @@ export function jobWorld(spec: JobWorldSpec): FakeJobWorld {
         },
         [Symbol.asyncDispose]: () => Promise.resolve(),
       }),
+    openUses: () =>
+      Promise.resolve({
+        readUses: (pids) => Promise.resolve(new Map(pids.map((each) => [each, usesOf(machine(), each)]))),
+        [Symbol.dispose]: () => {},
+      }),
     runner,
   };
+}
+
+function usesOf(machine: MachineSpec | "no answer", id: Pid): Reading<readonly DeviceUse[]> {
+  const { scan } = observe(machine === "no answer" ? { processes: [] } : machine);
+  return scan.ok ? known(scan.value.uses.get(id) ?? []) : scan;
 }
 
 /** The machine before the command was started. */

@@ -28,6 +28,7 @@ async function isolate(
     source: { kind: "nvml" },
     threshold: bytes(0),
     timeout: undefined,
+    interval: milliseconds(50),
     look: { within: milliseconds(1000), withUtilization: false },
     lint: [],
     prepare: ({ gpus }) => ({
@@ -69,6 +70,30 @@ test("isolateJob() finds the context that only a child has, after the command ha
     verdict.violations.map(({ index, pid, cause }) => [index, pid, cause]),
     [[0, 910, "variable-missing"]],
   );
+});
+
+test("isolateJob() notes the GPUs that a process without a context there could see", async () => {
+  const seeing: ProcessSpec = { ...command, touch: "context", on: [1], sees: [0], mib: 2048 };
+  const { verdict } = await isolate({ machine: until(1000, two(seeing), two()), endsAtMs: 1000 });
+
+  assert.equal(verdict.verdict, "isolated");
+  assert.deepEqual(verdict.notes.filter((note) => note.includes("visible")), [
+    "GPU 0 is visible to 1 process of the job (PID 900), without a context: about 3 MiB of it for each, charged to " +
+    "nobody. CUDA_VISIBLE_DEVICES would hide it",
+  ]);
+});
+
+test("isolateJob() notes the GPU that a process without any context could see only for a while", async () => {
+  const seeing: ProcessSpec = { pid: 910, parent: COMMAND_PID, touch: "visible", on: [0] };
+  const { verdict } = await isolate({
+    machine: (at) => at > 400 && at < 900 ? two(command, seeing) : at < 2000 ? two(command) : two(),
+    endsAtMs: 2000,
+  });
+
+  assert.deepEqual(verdict.notes.filter((note) => note.includes("visible")), [
+    "GPU 0 is visible to 1 process of the job (PID 910), without a context: about 3 MiB of it for each, charged to " +
+    "nobody. CUDA_VISIBLE_DEVICES would hide it",
+  ]);
 });
 
 test("isolateJob() leaves somebody else's process alone", async () => {
