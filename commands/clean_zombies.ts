@@ -2,7 +2,6 @@
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { DEFAULT_CLASSES, type EndingPolicy, WIDENING_CLASSES } from "../lib/analysis/ending.ts";
 import { type Ending, worstEnding } from "../lib/core/errors.ts";
-import { isPid, type Pid } from "../lib/core/ids.ts";
 import { bytes, milliseconds } from "../lib/core/units.ts";
 import type { Cleanup, EndOutcome } from "../lib/model/cleanup.ts";
 import type { HolderClass } from "../lib/model/snapshot.ts";
@@ -18,6 +17,16 @@ import {
   sizeOption,
   sourceOption,
 } from "./options.ts";
+import {
+  cgroupOption,
+  containerOption,
+  ownerNames,
+  parsePids,
+  slurmJobOption,
+  splitList,
+  unitOption,
+  userOption,
+} from "./owner_options.ts";
 
 const CLASSES = [...DEFAULT_CLASSES, ...WIDENING_CLASSES] as const;
 
@@ -44,11 +53,11 @@ export function cleanZombiesOptions() {
         parsedBy(parsePids),
       ),
     )
-    .option("--user <names>", "only processes of these users", parsedBy(splitList))
-    .option("--container <id>", "only this container (or the beginning of its id)", parsedBy(parseName))
-    .option("--slurm-job <id>", "only this Slurm job", parsedBy(parseName))
-    .option("--unit <name>", "only this systemd unit", parsedBy(parseName))
-    .option("--cgroup <path>", "only this cgroup and below", parsedBy(parseName))
+    .addOption(userOption("only processes of these users"))
+    .addOption(containerOption("only this container (or the beginning of its id)"))
+    .addOption(slurmJobOption("only this Slurm job"))
+    .addOption(unitOption("only this systemd unit"))
+    .addOption(cgroupOption("only this cgroup and below"))
     .addOption(
       durationOption("--min-age <time>", "leave younger processes alone").default(
         milliseconds(30_000),
@@ -101,12 +110,8 @@ export function cleanZombiesCommand(world: World, end: (ending: Ending) => void)
       const policy = (gpus: Parameters<typeof chooseGpus>[0]): EndingPolicy => ({
         classes: options.class,
         ...(options.gpu && { gpus: new Set(chooseGpus(gpus, options.gpu).map(({ uuid }) => uuid)) }),
-        ...(options.user && { users: new Set(options.user) }),
         ...(options.pid && { pids: options.pid }),
-        ...(options.container !== undefined && { container: options.container }),
-        ...(options.slurmJob !== undefined && { slurmJob: options.slurmJob }),
-        ...(options.unit !== undefined && { unit: options.unit }),
-        ...(options.cgroup !== undefined && { cgroup: options.cgroup }),
+        ...ownerNames(options),
         minAge: options.minAge,
         minBytes: options.minBytes,
         protect: options.protect,
@@ -166,18 +171,6 @@ function priorityOf(outcome: EndOutcome): "err" | "notice" | "info" {
   return outcome === "planned" ? "info" : "notice";
 }
 
-/** What an unset variable of a script leaves behind narrows nothing, or everything: it is no name. */
-function parseName(text: string): string {
-  if (text.trim() === "") throw new SyntaxError("Cannot choose by an empty name");
-  return text;
-}
-
-function splitList(text: string): string[] {
-  const words = text.split(",").map((word) => word.trim()).filter((word) => word !== "");
-  if (words.length === 0) throw new SyntaxError(`Cannot choose by "${text}": it names nothing`);
-  return words;
-}
-
 function collect(text: string, before: string[]): string[] {
   return [...before, text];
 }
@@ -192,16 +185,6 @@ function parseClasses(text: string): ReadonlySet<HolderClass> {
         );
       }
       return found;
-    }),
-  );
-}
-
-function parsePids(text: string): ReadonlySet<Pid> {
-  return new Set(
-    splitList(text).map((word) => {
-      const value = /^\d+$/.test(word) ? Number(word) : NaN;
-      if (!isPid(value)) throw new SyntaxError(`Cannot parse "${word}" as a pid`);
-      return value;
     }),
   );
 }

@@ -5,7 +5,7 @@ import { quoteArguments } from "../lib/core/text.ts";
 import type { Job, World } from "../lib/world/ports.ts";
 import { newCommand } from "./options.ts";
 
-type DemoWorld = Pick<World, "terminal" | "self" | "openJobRunner" | "temporaryFolder">;
+type DemoWorld = Pick<World, "terminal" | "self" | "openJobRunner" | "catchSignals" | "temporaryFolder">;
 
 interface Step {
   readonly says: string;
@@ -70,7 +70,7 @@ async function tour(directory: string, world: DemoWorld): Promise<void> {
   using runner = await world.openJobRunner("left");
   let running: Job | undefined;
   // A signal ends the step, and that the tour: only so is its folder removed.
-  using _caught = runner.catchSignals(({ signal, isFromTerminal }) => {
+  using _caught = world.catchSignals(({ signal, isFromTerminal }) => {
     if (!isFromTerminal) running?.send(signal);
   });
   for (const { says, command, expects } of stepsOf(directory)) {

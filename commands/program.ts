@@ -1,5 +1,10 @@
 /** The tree of commands. Only the module of the command that was asked for is loaded. */
-import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import {
+  Command,
+  CommanderError,
+  type CommandUnknownOpts,
+  InvalidArgumentError,
+} from "@commander-js/extra-typings";
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
 import { nearest, printableLines } from "../lib/core/text.ts";
 import { applySettings } from "./settings.ts";
@@ -17,8 +22,10 @@ const COMMANDS: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   diff: async () => (await import("./diff.ts")).diffCommand,
   "clean-zombies": async () => (await import("./clean_zombies.ts")).cleanZombiesCommand,
   "verify-isolation": async () => (await import("./verify_isolation.ts")).verifyIsolationCommand,
+  "reset-gpu": async () => (await import("./reset_gpu.ts")).resetGpuCommand,
   sim: async () => (await import("./sim.ts")).simCommand,
   systemd: async () => (await import("./systemd.ts")).systemdCommand,
+  schema: async () => (await import("./schema.ts")).schemaCommand,
   demo: async () => (await import("./demo.ts")).demoCommand,
 };
 const ALIASES: Readonly<Record<string, string>> = { "diff-before-after": "diff" };
@@ -106,7 +113,12 @@ function sayInOurWords(text: string): string {
   return text.replace(/^error: /, "").replace(/\n\(Did you mean (.+)\?\)/, "\n  hint: did you mean $1?");
 }
 
-/** Gives every command of the tree the same manners: no exit, our own writers, options from variables. */
+function parseFileName(text: string): string {
+  if (text === "") throw new InvalidArgumentError("It names no file.");
+  return text;
+}
+
+/** Gives every command of the tree the same manners: no exit, our own writers, no file without a name. */
 function configure(command: CommandUnknownOpts, world: World): void {
   command.exitOverride().configureHelp({ showGlobalOptions: false, optionTerm: (option) => option.flags })
     .configureOutput({
@@ -114,5 +126,8 @@ function configure(command: CommandUnknownOpts, world: World): void {
       writeErr: (text) => world.terminal.err(text),
       outputError: (text, write) => write(`gpuctl: ${printableLines(sayInOurWords(text))}`),
     });
+  for (const option of command.options) {
+    if (option.flags.endsWith("<file>") && option.parseArg === undefined) option.argParser(parseFileName);
+  }
   for (const child of command.commands) configure(child, world);
 }

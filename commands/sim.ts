@@ -113,12 +113,21 @@ function holdCommand({ simulation }: SimWorld, end: End): CommandUnknownOpts {
       "--late-variable",
       "name the GPUs in CUDA_VISIBLE_DEVICES too late: the first ones are used instead",
     )
+    .option("--peer-contexts", "ranks also take a context on each other's GPUs, as NCCL may")
+    .option("--set-visible-devices <list>", "set CUDA_VISIBLE_DEVICES in the job itself, before CUDA starts")
+    .option("--erase-environment", "write over the environment, as setproctitle does")
     .addHelpText("after", SCENES_HELP)
     .action(async ({ sim, source, gpu, bytes: size, for: runFor, scene, ranks, ...flags }) => {
       if (ranks !== undefined && scene !== "plain") {
         throw new GpuctlError(
           "usage",
           `Cannot start ranks in the scene ${scene}: ranks have a scene of their own`,
+        );
+      }
+      if (flags.peerContexts && ranks === undefined) {
+        throw new GpuctlError(
+          "usage",
+          "Cannot take contexts on the GPUs of other ranks: --ranks starts none",
         );
       }
       const plan: JobPlan = {
@@ -128,7 +137,10 @@ function holdCommand({ simulation }: SimWorld, end: End): CommandUnknownOpts {
         scene,
         endsCleanly: flags.cleanExit ?? false,
         hasStrayContext: flags.strayContext ?? false,
+        hasPeerContexts: flags.peerContexts ?? false,
         setsVariableLate: flags.lateVariable ?? false,
+        erasesEnvironment: flags.eraseEnvironment ?? false,
+        ...flags.setVisibleDevices !== undefined && { visibleDevices: flags.setVisibleDevices },
         ...runFor !== undefined && { runFor },
         ...ranks !== undefined && { ranks },
       };

@@ -1,7 +1,7 @@
 /** `gpuctl snapshot`: who holds the GPUs, and why. */
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
-import type { Ending } from "../lib/core/errors.ts";
-import type { Snapshot } from "../lib/model/snapshot.ts";
+import { type Ending, GpuctlError } from "../lib/core/errors.ts";
+import { isDriverAnswering, type Snapshot } from "../lib/model/snapshot.ts";
 import type { Terminal, World } from "../lib/world/ports.ts";
 import { chooseGpus, deadlineOption, gpuOption, newCommand, sourceOption } from "./options.ts";
 
@@ -15,13 +15,23 @@ export function snapshotCommand(world: World, end: (ending: Ending) => void): Co
     .addOption(sourceOption())
     .addOption(gpuOption())
     .addOption(
-      new Option("--format <how>", "how to print it").choices(["table", "json", "csv"]).default("table"),
+      new Option("--format <how>", "how to print it").choices(["table", "json", "csv", "prometheus"])
+        .default("table"),
     )
     .option("--json", "the same as --format json")
     .option("--utilization", "also ask how busy each GPU is (about 4 ms a GPU)")
     .option("-o, --output <file>", "write to a file: whole or not at all, readable by its owner only")
+    .option("--world-readable", "let everybody read that file, such as node_exporter under a user of its own")
+    .option("--redact", "leave out who and where, so that it can be shown to strangers (see below)")
     .addOption(deadlineOption())
+    .addHelpText("after", REDACTED)
     .action(async (options) => {
+      if (options.worldReadable && options.output === undefined) {
+        throw new GpuctlError(
+          "usage",
+          "Cannot make the output world-readable: no --output says where it goes",
+        );
+      }
       const looking = world.look(options.source, {
         within: options.deadline,
         withUtilization: options.utilization ?? false,
@@ -31,11 +41,30 @@ export function snapshotCommand(world: World, end: (ending: Ending) => void): Co
         looking,
         loadRenderer(options.json ? "json" : options.format),
       ]);
-      const shown = narrow(snapshot, new Set(chooseGpus(snapshot.gpus.map(({ gpu }) => gpu), options.gpu)));
+      const chosen = narrow(snapshot, new Set(chooseGpus(snapshot.gpus.map(({ gpu }) => gpu), options.gpu)));
+      const shown = options.redact ? await redact(chosen) : chosen;
       if (options.output === undefined) world.terminal.out(render(shown, world.terminal.screen));
-      else world.files.writeWhole(options.output, render(shown, undefined));
+      else {
+        world.files.writeWhole(options.output, render(shown, undefined), {
+          isWorldReadable: options.worldReadable ?? false,
+        });
+      }
       end(judge(shown));
     });
+}
+
+const REDACTED = `
+What --redact replaces, the same by the same everywhere in one output (user-1, name-2, GPU-00000001-...):
+  users and uids from 1000 on, host name, boot id, process names, arguments, paths, cgroups, units, login
+  sessions, containers, pods, lettered job ids, UUIDs of GPUs and MIG devices, and in sentences every word
+  that is not gpuctl's own.
+What stays: pids, numbered job ids and other numbers, times, PCI addresses, kinds of GPU, versions, the shape
+  of a path, and names that every machine may have (root, python3, torchrun, Xorg, nvidia-persistenced, /usr/bin).
+Each output counts anew: user-1 of two files need not be one user. To compare two, compare them first.`;
+
+async function redact(snapshot: Snapshot): Promise<Snapshot> {
+  const { redactSnapshot } = await import("../lib/analysis/redact.ts");
+  return redactSnapshot(snapshot);
 }
 
 /** The part of a snapshot that is about some of its GPUs. */
@@ -56,18 +85,19 @@ function narrow(snapshot: Snapshot, gpus: ReadonlySet<Snapshot["gpus"][number]["
 
 /** A look that saw no GPU, or whose driver did not answer, is no answer. */
 function judge(snapshot: Snapshot): Ending {
-  const isAnswered = snapshot.driver.ok && snapshot.source !== "proc";
-  return isAnswered && snapshot.gpus.length > 0 ? "ok" : "unavailable";
+  return isDriverAnswering(snapshot) && snapshot.gpus.length > 0 ? "ok" : "unavailable";
 }
 
 type Renderer = (snapshot: Snapshot, screen: Terminal["screen"]) => string;
 
-async function loadRenderer(format: "table" | "json" | "csv"): Promise<Renderer> {
+async function loadRenderer(format: "table" | "json" | "csv" | "prometheus"): Promise<Renderer> {
   switch (format) {
     case "json":
       return (await import("../lib/render/snapshot_json.ts")).renderSnapshotJson;
     case "csv":
       return (await import("../lib/render/snapshot_csv.ts")).renderSnapshotCsv;
+    case "prometheus":
+      return (await import("../lib/render/snapshot_prometheus.ts")).renderSnapshotPrometheus;
     case "table":
       return (await import("../lib/render/snapshot_table.ts")).renderSnapshotTable;
   }

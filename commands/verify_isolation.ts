@@ -1,11 +1,20 @@
-/** `gpuctl verify-isolation`: whether a job stays on the GPUs that it was given, and why not. */
+/** `gpuctl verify-isolation`: whether a job, or everybody, stays on the GPUs that are theirs, and why not. */
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { type GpuSelector, parseGpuSelectors } from "../lib/analysis/select_gpus.ts";
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
 import { isPid, type Pid } from "../lib/core/ids.ts";
 import { bytes } from "../lib/core/units.ts";
 import type { World } from "../lib/world/ports.ts";
+import {
+  cgroupOption,
+  containerOption,
+  ownerNames,
+  slurmJobOption,
+  unitOption,
+  userOption,
+} from "./owner_options.ts";
 import { deadlineOption, durationOption, newCommand, parsedBy, sizeOption, sourceOption } from "./options.ts";
+import { DESCRIPTION, STATUSES, USAGE } from "./verify_isolation_help.ts";
 
 /** Builds the command. `line` is the whole command line: only it shows where a job begins. */
 export function verifyIsolationCommand(
@@ -15,12 +24,9 @@ export function verifyIsolationCommand(
 ): CommandUnknownOpts {
   return newCommand(
     "verify-isolation",
-    "run a command and prove that it stays on its GPUs; or say why it does not",
+    "prove that a job, or everybody, stays on their GPUs; or say why not",
   )
-    .usage(
-      "--gpu <list> [options] -- <command...>\n       gpuctl verify-isolation --gpu <list> --pid <list> [options]\n" +
-        "       gpuctl verify-isolation --lint <file...> [options]",
-    )
+    .usage(USAGE)
     .description(DESCRIPTION)
     .argument("[command...]", "a command after --")
     .addOption(
@@ -31,9 +37,20 @@ export function verifyIsolationCommand(
         .argParser(parsedBy(parseAllowed)),
     )
     .addOption(
-      new Option("--pid <list>", "judge these processes, and what they have started, by one look")
+      new Option("--pid <list>", "judge these processes, and what they have started")
         .argParser(parsedBy(parsePids)),
     )
+    .addOption(containerOption("judge this container (or the beginning of its id)"))
+    .addOption(slurmJobOption("judge this Slurm job"))
+    .addOption(unitOption("judge this systemd unit"))
+    .addOption(cgroupOption("judge this cgroup and those below"))
+    .addOption(userOption("judge the processes of these users"))
+    .addOption(
+      new Option("--rules <file>", "judge the whole machine by a file that says who may use which GPUs"),
+    )
+    .addOption(durationOption("--for <time>", "watch what runs for so long; one look unless told"))
+    .addOption(durationOption("--interval <time>", "how often to look; every 100ms unless told"))
+    .option("--exclusive", "contexts of others on the job's GPUs are violations too")
     .addOption(
       new Option(
         "--lint <file...>",
@@ -48,60 +65,39 @@ export function verifyIsolationCommand(
     .addOption(durationOption("--timeout <time>", "end the command after this long, and exit with 124"))
     .option("-o, --output <file>", "write the report to a file")
     .option("--json", "report as JSON")
+    .option("--quiet", "print nothing when what runs is isolated")
     .addOption(sourceOption())
     .addOption(deadlineOption())
     .addHelpText("after", STATUSES)
     .action(async (words, options) => {
       const job = commandAfterDashes(words, line);
-      const { gpu, pid, lint } = options;
+      refuseMixture(job, options);
+      const { gpu, pid, lint, rules } = options;
+      const names = ownerNames(options);
       if (job !== undefined) {
-        if (pid !== undefined) throw misuse("--pid is for what runs already, and a command was given too");
         if (gpu === undefined) throw misuse("--gpu does not say which GPUs are the command's");
         const { isolateJobCommand } = await import("./verify_isolation_job.ts");
         end(await isolateJobCommand(job, { ...options, gpu }, world));
-        return;
+      } else if (rules !== undefined) {
+        const { isolateMachineCommand } = await import("./verify_isolation_rules.ts");
+        end(await isolateMachineCommand(rules, options, world));
+      } else if (pid !== undefined || Object.keys(names).length > 0) {
+        // A container or a Slurm job may tell by itself what it was given.
+        if (gpu === undefined && names.container === undefined && names.slurmJob === undefined) {
+          throw misuse("--gpu does not say which GPUs are theirs");
+        }
+        const named = pid ? { kind: "pids", pids: pid } as const : { kind: "owner", names } as const;
+        const { isolateRunningCommand } = await import("./verify_isolation_running.ts");
+        end(await isolateRunningCommand(named, options, world));
+      } else {
+        if (lint === undefined) {
+          throw misuse("neither a command, nor --pid, nor --rules, nor --lint was given");
+        }
+        const { lintCommand } = await import("./verify_isolation_lint.ts");
+        end(await lintCommand(lint, options, world));
       }
-      if (options.pin || options.timeout !== undefined) {
-        throw misuse(`${options.pin ? "--pin" : "--timeout"} needs a command to run`);
-      }
-      if (pid !== undefined) {
-        if (gpu === undefined) throw misuse("--gpu does not say which GPUs are theirs");
-        const { isolatePidsCommand } = await import("./verify_isolation_pids.ts");
-        end(await isolatePidsCommand(pid, { ...options, gpu }, world));
-        return;
-      }
-      if (lint === undefined) throw misuse("neither a command, nor --pid, nor --lint was given");
-      const { lintCommand } = await import("./verify_isolation_lint.ts");
-      end(await lintCommand(lint, options, world));
     });
 }
-
-const DESCRIPTION = [
-  "Runs the command and watches every GPU, not only the job's, until the last process that it started has gone. A " +
-  "context of any of them on another GPU fails, with the reason that was worked out and the fix. The command gets the " +
-  "terminal, its signals and its exit status as if gpuctl were not there; the report goes to standard error.",
-  "What was not seen is never called isolated: a look that was not answered, a GPU whose processes are not listed, a " +
-  "process that was gone before anybody could tell whose it was. Only what a daemon starts for the command (docker, " +
-  "systemd-run, srun) is not known to be its own.",
-  "With --lint alone nothing is run and no GPU is needed; with a command or --pid it helps to name the reason.",
-].join("\n\n");
-
-const STATUSES = `
-Exit status: the command's own if it failed (128 and the signal's number if one ended it);
-  0    isolated, and all of it was seen; --lint: nothing found
-  10   violated; --lint: found something
-  3    not proven: something could not be seen; --lint: could not be decided
-  124  it ran out of time (--timeout)
-  125  gpuctl failed: the command was not started, or the report not written
-  126  the command cannot be run
-  127  the command was not found
-
-Examples:
-  gpuctl verify-isolation --gpu 1 -- python train.py
-  gpuctl verify-isolation --gpu 0-3 --pin --json -o report.json -- torchrun train.py
-  gpuctl verify-isolation --gpu none -- make test
-  gpuctl verify-isolation --gpu 2 --pid 4711
-  gpuctl verify-isolation --lint train.py model.py`;
 
 /** The words after the first `--` of the line; `undefined` without one. */
 function commandAfterDashes(
@@ -113,6 +109,44 @@ function commandAfterDashes(
   if (dashes >= 0 && command.length === 0) throw misuse("no command follows --");
   if (command.length < words.length) throw misuse(`"${words[0]}" does not stand after --`);
   return dashes < 0 ? undefined : command;
+}
+
+/** Options of one kind of judging mean nothing to another: they are refused, lest somebody relies on them. */
+function refuseMixture(job: readonly string[] | undefined, options: MixedOptions): void {
+  const given = (names: readonly (keyof MixedOptions)[]) => names.find((name) => options[name] !== undefined);
+  const owner = given(OWNERS);
+  const subject = options.pid ? "pid" : owner ?? given(["rules"]);
+  if (job !== undefined && subject !== undefined) {
+    throw misuse(`${flagOf(subject)} is for what runs already, and a command was given too`);
+  }
+  const running = given(["for", "quiet"]);
+  if (running !== undefined && subject === undefined) {
+    throw misuse(`${flagOf(running)} is for what runs already`);
+  }
+  const command = given(["pin", "timeout"]);
+  if (command !== undefined && job === undefined) throw misuse(`${flagOf(command)} needs a command to run`);
+  if (options.pid && owner !== undefined) throw misuse(`--pid and ${flagOf(owner)} cannot both be judged`);
+  if (options.rules !== undefined) {
+    const other = options.pid ? "pid" : owner;
+    if (other !== undefined) throw misuse(`--rules and ${flagOf(other)} cannot both be judged`);
+    const said = given(["gpu", "exclusive", "lint"]);
+    if (said !== undefined) {
+      throw misuse(`${flagOf(said)} does not go with --rules: each rule speaks for itself`);
+    }
+  }
+  if (options.interval !== undefined && options.for === undefined && job === undefined) {
+    throw misuse("--interval needs --for or a command");
+  }
+}
+
+const OWNERS = ["container", "slurmJob", "unit", "cgroup", "user"] as const;
+type MixedOptions =
+  & Readonly<Partial<Record<"gpu" | "pid" | "rules" | "for" | "interval" | "lint", unknown>>>
+  & Readonly<Partial<Record<"exclusive" | "quiet" | "pin" | "timeout", unknown>>>
+  & Readonly<Partial<Record<typeof OWNERS[number], unknown>>>;
+
+function flagOf(name: keyof MixedOptions): string {
+  return `--${name.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 function misuse(why: string): GpuctlError {

@@ -39,5 +39,5 @@ export async function renderReport(
     import("../lib/model/isolation_json.ts"),
     import("../lib/render/json.ts"),
   ]);
-  return renderJson({ ...encodeIsolation(isolation), simulated });
+  return renderJson(encodeIsolation(isolation, { simulated }));
 }

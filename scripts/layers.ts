@@ -32,7 +32,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   [RENDER]: {
     may: [CORE, MODEL],
     mayTypesOf: [ANALYSIS],
-    packages: ["csv-stringify", "fast-string-width"],
+    packages: ["@valibot/to-json-schema", "csv-stringify", "fast-string-width"],
     isPure: true,
   },
   [ACTION]: { may: [CORE, MODEL, ANALYSIS, PORTS] },

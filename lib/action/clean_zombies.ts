@@ -1,25 +1,20 @@
 /** The whole of a cleaning: judge, wait, judge again, and only then act, under a lock and on the record. */
-import {
-  bytesOfActs,
-  type EndingPlan,
-  type EndingPolicy,
-  planEnding,
-  type PlannedAct,
-  type TimedJudgement,
-} from "../analysis/ending.ts";
+import { bytesOfActs, type EndingPolicy, planEnding, type TimedJudgement } from "../analysis/ending.ts";
 import { type IdleRecord, idleSpans, parseIdleRecords, updateIdleRecords } from "../analysis/idle.ts";
 import { judgeHolders } from "../analysis/judge.ts";
 import { GpuctlError } from "../core/errors.ts";
+import { known } from "../core/reading.ts";
 import type { GpuIndex, GpuUuid } from "../core/ids.ts";
 import { bytes, type Milliseconds } from "../core/units.ts";
 import { attribute } from "../analysis/attribute.ts";
-import type { Act, Cleanup } from "../model/cleanup.ts";
+import type { AuditScene } from "../model/audit.ts";
+import type { Cleanup } from "../model/cleanup.ts";
 import type { DriverReport, Gpu } from "../model/gpu.ts";
 import type { Observation } from "../model/observation.ts";
 import type { Ghost, Snapshot } from "../model/snapshot.ts";
 import type { LiveSource } from "../model/source_choice.ts";
 import type { AuditLog, LookOptions, World } from "../world/ports.ts";
-import { carryOut } from "./clean.ts";
+import { endOnRecord, plannedAct } from "./end_on_record.ts";
 
 export interface CleaningOptions {
   readonly source: LiveSource;
@@ -45,7 +40,7 @@ export type CleaningWorld =
  * the record cannot be written; `unavailable` when the driver gives no answer.
  */
 export async function cleanZombies(options: CleaningOptions, world: CleaningWorld): Promise<Cleanup> {
-  using _lock = options.isPlan ? undefined : takeLock(options, world);
+  using _lock = options.isPlan ? undefined : takeCleaningLock(options, world);
   const first = await observeWhole(options, world);
   refuseForeignNamespace(first);
   const policy = withIdleSpans(options.policy(first.report.gpus), first, options, world);
@@ -64,14 +59,16 @@ export async function cleanZombies(options: CleaningOptions, world: CleaningWorl
   await world.clock.pause(options.confirm);
   const second = await observeWhole(options, world);
   const plan = planEnding(first.timed, second.timed, policy);
-  const known = { heldBytes: bytesOfActs(plan.acts), kept: plan.kept, unreadGpus, policy };
+  const planned = { heldBytes: bytesOfActs(plan.acts), kept: plan.kept, unreadGpus, policy };
   if (options.isPlan || plan.acts.length === 0) {
     const acts = plan.acts.map(plannedAct);
-    return summarise(options, second.snapshot, { acts, ...known });
+    return summarise(options, second.snapshot, { acts, ...planned });
   }
-  const acts = await act(plan, second, options, world);
+  const { snapshot: { host, simulated }, timed: { scan } } = second;
+  const scene: AuditScene = { by: known(scan.reader), bootId: host.bootId, simulated };
+  const acts = await endOnRecord(plan.acts, scene, options, world);
   const after = attribute(await world.observe(options.source, options.look));
-  return summarise(options, after, { acts, ...known });
+  return summarise(options, after, { acts, ...planned });
 }
 
 /** Adds how long each holder has been idle, when that is asked for, and leaves a record for the next run. */
@@ -103,30 +100,6 @@ function readRecords(text: string): IdleRecord[] {
     if (error instanceof SyntaxError) return [];
     throw error;
   }
-}
-
-async function act(
-  plan: EndingPlan,
-  seen: WholeLook,
-  options: CleaningOptions,
-  world: CleaningWorld,
-): Promise<Act[]> {
-  const { audit, clock } = world;
-  const stamp = (event: string, act: Act) => ({
-    schema: "gpuctl.audit/1",
-    at: clock.now(),
-    event,
-    by: { pid: seen.timed.scan.reader.pid, uid: seen.timed.scan.reader.uid },
-    bootId: seen.snapshot.host.bootId.ok ? seen.snapshot.host.bootId.value : null,
-    simulated: seen.snapshot.simulated,
-    act,
-  });
-  // What cannot be recorded is not done.
-  for (const planned of plan.acts) audit.append(stamp("intent", plannedAct(planned)));
-  await using sampler = await world.openSampler(options.source);
-  const acts = await carryOut(plan.acts, options, { ...world, sampler });
-  for (const done of acts) audit.append(stamp("outcome", done));
-  return acts;
 }
 
 function summarise(
@@ -162,20 +135,6 @@ function findUnread({ report: { gpus, unreadableGpus } }: WholeLook, policy: End
 
 function isChosen(uuid: GpuUuid, { gpus }: EndingPolicy): boolean {
   return gpus === undefined || gpus.has(uuid);
-}
-
-function plannedAct({ identity, class: name, evidence, command, bytesBefore }: PlannedAct): Act {
-  return {
-    ...identity,
-    class: name,
-    evidence,
-    command,
-    signal: null,
-    outcome: "planned",
-    bytesBefore,
-    bytesAfter: null,
-    releaseMs: null,
-  };
 }
 
 interface WholeLook {
@@ -221,10 +180,14 @@ function refuseForeignNamespace({ timed: { scan: { reader } } }: WholeLook): voi
   );
 }
 
-function takeLock({ source }: CleaningOptions, { locks }: CleaningWorld): Disposable {
+/** Keeps two runs from ending processes at the same time. @throws {GpuctlError} `refused` while another one is at work */
+export function takeCleaningLock(
+  { source }: Pick<CleaningOptions, "source">,
+  { locks }: Pick<CleaningWorld, "locks">,
+): Disposable {
   const lock = locks.acquire("clean-zombies", source);
   if (lock) return lock;
-  throw new GpuctlError("refused", "Cannot clean: another gpuctl clean-zombies is at work", {
+  throw new GpuctlError("refused", "Cannot begin: another gpuctl clean-zombies or reset-gpu is at work", {
     hint: "wait until it has ended",
   });
 }

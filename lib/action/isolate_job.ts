@@ -41,7 +41,7 @@ export interface IsolateJobOptions {
 
 export type IsolateJobWorld =
   & IsolationWorld
-  & Pick<World, "clock" | "processes" | "details" | "observe" | "openSampler" | "openUses">
+  & Pick<World, "clock" | "processes" | "details" | "observe" | "openSampler" | "openUses" | "catchSignals">
   & { readonly runner: JobRunner };
 
 /** How the command ended, and where it was. */

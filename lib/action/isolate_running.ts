@@ -1,28 +1,51 @@
-/** Judges by one look where processes are that run already. */
+/** Judges where processes are that run already: named ones, or those of a container, a Slurm job, a unit or a user. */
+import { findGivenToContainer, findGivenToSlurmJob, type Given } from "../analysis/given_devices.ts";
 import { judgeIsolation } from "../analysis/isolation.ts";
-import type { Whose } from "../analysis/isolation_input.ts";
-import { IsolationTally } from "../analysis/isolation_tally.ts";
+import { judgeMembership, type Subject } from "../analysis/isolation_membership.ts";
 import type { Finding } from "../analysis/lint/finding.ts";
+import { type OwnerNames, whyNotNamed } from "../analysis/selection.ts";
 import { GpuctlError } from "../core/errors.ts";
-import { isPid, type Pid } from "../core/ids.ts";
+import type { Pid } from "../core/ids.ts";
 import { absent, known } from "../core/reading.ts";
-import { type Bytes, milliseconds } from "../core/units.ts";
-import { admitHiddenOn } from "../analysis/diff_hidden.ts";
+import { printable } from "../core/text.ts";
+import type { Bytes } from "../core/units.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { AllowedDevice, IsolatedProcess, IsolationVerdict } from "../model/isolation.ts";
-import type { Observation, ProcessScan } from "../model/observation.ts";
-import type { LiveSource } from "../model/source_choice.ts";
-import type { LookOptions, World } from "../world/ports.ts";
-import { answered, hidesRows } from "./isolate_job.ts";
+import type { DeviceUse } from "../model/observation.ts";
+import type { Process } from "../model/process.ts";
+import type { ProcessTable, World } from "../world/ports.ts";
+import { findMembers, type MembersWorld } from "./find_members.ts";
+import {
+  type RunningWatchOptions,
+  type RunningWatchWorld,
+  type SeenMachine,
+  watchRunning,
+} from "./running_watch.ts";
 
-export interface IsolateRunningOptions {
-  readonly pids: readonly Pid[];
-  readonly source: LiveSource;
+/** Who is to be judged. */
+export type Named =
+  | { readonly kind: "pids"; readonly pids: readonly Pid[] }
+  | { readonly kind: "owner"; readonly names: OwnerNames };
+
+export interface IsolateRunningOptions extends RunningWatchOptions {
+  readonly named: Named;
   readonly threshold: Bytes;
-  readonly look: LookOptions;
+  readonly isExclusive: boolean;
   readonly lint: readonly Finding[];
-  /** @throws {GpuctlError} if the machine has not what the job is to be on */
-  readonly allow: (machine: DriverReport) => readonly AllowedDevice[];
+  /**
+   * Gives the devices that were named; without it they are what the container or the Slurm job itself was given.
+   *
+   * @throws {GpuctlError} if the machine has not what the job is to be on
+   */
+  readonly allow: ((machine: DriverReport) => readonly AllowedDevice[]) | undefined;
+}
+
+export type IsolateRunningWorld = RunningWatchWorld & MembersWorld & Pick<World, "processes">;
+
+/** A verdict, and whether it is about a simulated server. */
+export interface IsolatedRunning {
+  readonly simulated: boolean;
+  readonly isolation: IsolationVerdict;
 }
 
 /**
@@ -31,67 +54,126 @@ export interface IsolateRunningOptions {
  * @throws {GpuctlError} `unavailable` if one of them is not there, or the driver gives no answer
  */
 export async function isolateRunning(
-  { pids, source, threshold, look, lint, allow }: IsolateRunningOptions,
-  { observe, processes }: Pick<World, "observe" | "processes">,
-): Promise<{ readonly simulated: boolean; readonly isolation: IsolationVerdict }> {
-  refuseMissing(pids, processes);
-  const observation = await observe(source, look);
-  // One that ended meanwhile would be taken for one that has no context.
-  refuseMissing(pids, processes);
-  const report = answered(observation, "gpuctl snapshot says what can be seen");
-  const machine = hidesRows(observation) ? { ...report, gpus: report.gpus.map(admitHiddenOn) } : report;
-  const tally = new IsolationTally();
-  tally.add({ at: milliseconds(0), report: known(machine) });
-  const family = new Family(new Set(pids), observation, processes);
+  options: IsolateRunningOptions,
+  world: IsolateRunningWorld,
+): Promise<IsolatedRunning> {
+  const { named, threshold, isExclusive, lint } = options;
+  const { subject, members } = await findSubject(named, world);
+  const seen = await watchRunning({
+    ...options,
+    prepare(machine) {
+      // One that ended meanwhile would be taken for one that has no context.
+      if (subject.kind === "processes") refuseMissing(subject, world.processes);
+      return expectedOf(options, members, machine);
+    },
+  }, world);
+  const { machine, baseline, tally, census, untold, prepared: { allowed, remarks } } = seen;
   const isolation = judgeIsolation({
-    ...{ allowed: allow(machine), threshold, machine, tally, lint },
-    baseline: absent("not-asked", "the job ran already"),
-    processes: family.members(),
-    whose: (pid) => family.whose(pid),
-    untold: observation.scan.ok ? observation.scan.value.coverage.cutShort : observation.scan,
+    ...{ allowed, threshold, machine, baseline, tally, lint, untold, isExclusive },
+    hasRunBefore: true,
+    processes: processesOf(subject, seen),
+    whose: (pid) => judgeMembership(pid, subject, census),
+    findOther: census.find,
+    remarks: [...remarks, ...seen.remarks, ...endedNotes(subject, world.processes)],
   });
-  return { simulated: observation.simulated, isolation };
+  return { simulated: seen.observation.simulated, isolation };
 }
 
-function refuseMissing(pids: readonly Pid[], processes: World["processes"]): void {
-  const missing = pids.find((pid) => processes.findProcess(pid) === undefined);
-  if (missing === undefined) return;
-  throw new GpuctlError("unavailable", `Cannot judge PID ${missing}: there is no such process`);
+interface Found {
+  readonly subject: Subject;
+  /** The processes that were found by their owner. */
+  readonly members: readonly Process[];
 }
 
-/** Some processes and what descends from them, as one look showed it. */
-class Family {
-  readonly #roots: ReadonlySet<number>;
-  readonly #scan: ProcessScan | undefined;
-  readonly #processes: World["processes"];
-
-  constructor(roots: ReadonlySet<Pid>, { scan }: Observation, processes: World["processes"]) {
-    this.#roots = roots;
-    this.#scan = scan.ok ? scan.value : undefined;
-    this.#processes = processes;
+async function findSubject(named: Named, world: IsolateRunningWorld): Promise<Found> {
+  if (named.kind === "pids") {
+    const roots = named.pids.map((pid) => {
+      const found = world.processes.findProcess(pid);
+      if (found === undefined) throw missing(pid);
+      return [pid, found.startTicks] as const;
+    });
+    return { subject: { kind: "processes", roots: new Map(roots) }, members: [] };
   }
+  const { names } = named;
+  const { users: _users, ...places } = names;
+  const user = absent("not-asked");
+  const candidates = await findMembers((owner) => whyNotNamed({ user, owner }, places) === undefined, world);
+  const members = candidates.filter((process) => whyNotNamed(process, names) === undefined);
+  if (members.length > 0) return { subject: { kind: "owner", names }, members };
+  throw new GpuctlError("unavailable", `Cannot judge ${nameOwner(names)}: nothing of it runs here`, {
+    hint: "gpuctl snapshot --json says of every holder to whom it belongs",
+  });
+}
 
-  whose(pid: Pid): Whose {
-    for (let current: number = pid;;) {
-      if (this.#roots.has(current)) return "job";
-      if (current <= 1) return "other";
-      const parent = this.#parentOf(current);
-      if (parent === undefined) return "unknown";
-      current = parent;
-    }
+type Processes = Pick<ProcessTable, "findProcess">;
+
+function refuseMissing({ roots }: Subject & { readonly kind: "processes" }, processes: Processes): void {
+  for (const [pid, startTicks] of roots) {
+    if (processes.findProcess(pid)?.startTicks !== startTicks) throw missing(pid);
   }
+}
 
-  members(): readonly IsolatedProcess[] {
-    if (this.#scan === undefined) return [];
-    const { processes, uses } = this.#scan;
-    return [...processes.values()].filter(({ pid }) => this.whose(pid) === "job").map((process) => {
+function missing(pid: Pid): GpuctlError {
+  return new GpuctlError("unavailable", `Cannot judge PID ${pid}: there is no such process`);
+}
+
+/** Processes that ended while they were watched are judged by what was seen of them. */
+function endedNotes(subject: Subject, processes: Processes): readonly string[] {
+  if (subject.kind !== "processes") return [];
+  return [...subject.roots].filter(([pid, start]) => processes.findProcess(pid)?.startTicks !== start)
+    .map(([pid]) => `PID ${pid} ended during the watch`);
+}
+
+interface Expected {
+  readonly allowed: readonly AllowedDevice[];
+  readonly remarks: readonly string[];
+}
+
+/** What the processes are to be on, with the evidence where nobody said so. */
+function expectedOf(
+  { named, allow }: IsolateRunningOptions,
+  members: readonly Process[],
+  machine: DriverReport,
+): Expected {
+  if (allow) return { allowed: allow(machine), remarks: [] };
+  const names = named.kind === "owner" ? named.names : {};
+  const given = givenTo(names, members, machine);
+  if (!given.isKnown) {
+    throw new GpuctlError("usage", `Cannot tell which GPUs ${nameOwner(names)} was given: ${given.why}`, {
+      hint: "--gpu says which",
+    });
+  }
+  return {
+    allowed: given.devices,
+    remarks: [`Which GPUs were given is taken from ${given.source}; --gpu would say it for certain`],
+  };
+}
+
+function givenTo(names: OwnerNames, members: readonly Process[], machine: DriverReport): Given {
+  if (names.slurmJob !== undefined) return findGivenToSlurmJob(members, machine);
+  if (names.container !== undefined) return findGivenToContainer(members, machine);
+  return { isKnown: false, why: "only containers and Slurm jobs are given GPUs of their own" };
+}
+
+function processesOf(
+  subject: Subject,
+  { census, observation }: Pick<SeenMachine<unknown>, "census" | "observation">,
+): readonly IsolatedProcess[] {
+  const uses = observation.scan.ok ? observation.scan.value.uses : new Map<Pid, readonly DeviceUse[]>();
+  return census.processes.filter(({ pid }) => judgeMembership(pid, subject, census) === "job")
+    .map((process) => {
       const used = uses.get(process.pid);
       return { process, uses: used === undefined ? absent("not-reported") : known(used) };
     });
-  }
+}
 
-  #parentOf(pid: number): number | undefined {
-    const seen = isPid(pid) ? this.#scan?.processes.get(pid) : undefined;
-    return seen?.parentPid ?? this.#processes.findProcess(pid)?.parentPid;
-  }
+/** What was named, in words. */
+function nameOwner({ slurmJob, container, unit, cgroup, users }: OwnerNames): string {
+  return [
+    slurmJob === undefined ? [] : `Slurm job ${slurmJob}`,
+    container === undefined ? [] : `container ${container}`,
+    unit === undefined ? [] : `unit ${unit}`,
+    cgroup === undefined ? [] : `cgroup ${cgroup}`,
+    users === undefined ? [] : `user ${[...users].join(", ")}`,
+  ].flat().map(printable).join(" and ");
 }

@@ -5,7 +5,7 @@ import { explainHabits, type FrameworkUse } from "../analysis/diff_habits.ts";
 import { diffJob } from "../analysis/diff_job.ts";
 import { GpuctlError } from "../core/errors.ts";
 import type { GpuUuid } from "../core/ids.ts";
-import { type Absent, absent, formatAbsent } from "../core/reading.ts";
+import { type Absent, absent, formatAbsent, mapReading } from "../core/reading.ts";
 import { plural } from "../core/text.ts";
 import { formatDuration, type Milliseconds } from "../core/units.ts";
 import type { ChildEnd, JobDiff } from "../model/diff.ts";
@@ -35,7 +35,8 @@ export interface JobOptions extends WatchOptions {
   readonly prepare: (before: Snapshot) => JobPreparation;
 }
 
-export interface JobWorld extends Pick<World, "clock" | "processes" | "details" | "observe" | "openSampler"> {
+export interface JobWorld
+  extends Pick<World, "clock" | "processes" | "details" | "observe" | "openSampler" | "catchSignals"> {
   readonly runner: JobRunner;
 }
 
@@ -114,7 +115,8 @@ async function follow(job: Job, { options, world, watch }: Scene): Promise<Run> 
 async function conclude(run: Run, interrupted: Alarm, scene: Scene): Promise<JobDiff> {
   const { options, world, watch, before, gpus } = scene;
   const settled = await watch.settle("settle", gpus, interrupted);
-  const after = admitHiddenRows(attribute(await world.observe(options.source, options.look)));
+  const last = await world.observe(options.source, options.look);
+  const after = admitHiddenRows(attribute(last));
   const alive = livingOf(world).map((process) => watch.members.enrol(process));
   const { command, interval, tolerance, audit } = options;
   const diff = diffJob({
@@ -131,7 +133,7 @@ async function conclude(run: Run, interrupted: Alarm, scene: Scene): Promise<Job
   if (audit === undefined || !diff.leftovers.some(({ isJobs }) => isJobs)) return explained;
   const cleanup = await cleanLeftovers(
     diff.leftovers,
-    { before, after, watch, gpus, interrupted, audit },
+    { before, after, watch, gpus, interrupted, audit, by: mapReading(last.scan, ({ reader }) => reader) },
     options,
     world,
   );

@@ -3,8 +3,12 @@ import { accountChange, remainingOf } from "../analysis/diff_account.ts";
 import { attribute } from "../analysis/attribute.ts";
 import type { GpuUuid } from "../core/ids.ts";
 import { absent, known, type Reading } from "../core/reading.ts";
-import { type Bytes, bytes, type Milliseconds, milliseconds } from "../core/units.ts";
-import type { Cleanup, Leftover, LeftoverAct } from "../model/diff.ts";
+import { quoteArguments } from "../core/text.ts";
+import { type Bytes, bytes, type Milliseconds, milliseconds, sumBytes } from "../core/units.ts";
+import type { AuditEvent, AuditScene } from "../model/audit.ts";
+import { encodeAuditRecord } from "../model/audit_json.ts";
+import type { Act } from "../model/cleanup.ts";
+import type { Cleanup, Leftover } from "../model/diff.ts";
 import type { Gpu } from "../model/gpu.ts";
 import type { ProcStat } from "../model/process.ts";
 import type { Snapshot } from "../model/snapshot.ts";
@@ -21,6 +25,8 @@ export interface CleanupScene {
   readonly gpus: ReadonlySet<GpuUuid>;
   readonly interrupted: Alarm;
   readonly audit: AuditLog;
+  /** Who is on record as having acted. */
+  readonly by: AuditScene["by"];
 }
 
 export interface CleanupOptions {
@@ -40,35 +46,46 @@ export async function cleanLeftovers(
 ): Promise<Cleanup> {
   const startedAt = world.clock.monotonic();
   const own = leftovers.filter(({ isJobs }) => isJobs);
+  const planned = own.map(planAct);
+  const record = (event: AuditEvent, act: Act) =>
+    scene.audit.append(encodeAuditRecord({ ...placeOf(scene), at: world.clock.now(), event, act }));
   // What cannot be recorded is not done.
-  for (const leftover of own) scene.audit.append(recordOf("intent", leftover, scene.after, world));
-  const acts = await Promise.all(own.map((leftover) => endOne(leftover, options, world)));
-  for (const [place, leftover] of own.entries()) {
-    scene.audit.append({
-      ...recordOf("outcome", leftover, scene.after, world),
-      outcome: acts[place]?.outcome ?? null,
-    });
-  }
+  for (const act of planned) record("intent", act);
+  const acts = await Promise.all(planned.map((act) => endOne(act, options, world)));
+  for (const act of acts) record("outcome", act);
   const settled = await scene.watch.settle("cleanup", scene.gpus, scene.interrupted);
   const now = attribute(await world.observe(options.source, options.look));
   return {
-    acts,
+    acts: acts.map(({ pid, startTicks, outcome, signal }) => ({ pid, startTicks, outcome, signal })),
     freed: freedSince(scene, now),
     took: milliseconds(world.clock.monotonic() - startedAt),
     settleEnd: settled.end,
   };
 }
 
-async function endOne(
-  { holder }: Leftover,
-  { grace }: CleanupOptions,
-  world: CleanupWorld,
-): Promise<LeftoverAct> {
-  const { pid } = holder;
-  if (!holder.startTicks.ok) throw new Error(`Cannot end PID ${pid}: a process of the job has a start time`);
-  const identity = { pid, startTicks: holder.startTicks.value };
-  const { outcome, signal } = await endProcess(identity, { grace, objection }, world);
-  return { ...identity, outcome, signal };
+/** What is meant to be done with a leftover. It has a start time: the job's own processes are known by it. */
+function planAct({ holder, why }: Leftover): Act {
+  const { pid, startTicks, class: name, evidence, argv, devices } = holder;
+  if (!startTicks.ok) throw new Error(`Cannot end PID ${pid}: a process of the job has a start time`);
+  const held = devices.map(({ contextBytes }) => contextBytes);
+  return {
+    pid,
+    startTicks: startTicks.value,
+    class: name,
+    evidence: [...evidence, why],
+    command: argv.ok ? quoteArguments(argv.value) : holder.name,
+    signal: null,
+    outcome: "planned",
+    bytesBefore: held.every((each) => each.ok) ? sumBytes(held.map(({ value }) => value)) : null,
+    bytesAfter: null,
+    releaseMs: null,
+  };
+}
+
+async function endOne(act: Act, { grace }: CleanupOptions, world: CleanupWorld): Promise<Act> {
+  const { pid, startTicks } = act;
+  const { outcome, signal } = await endProcess({ pid, startTicks }, { grace, objection }, world);
+  return { ...act, outcome, signal };
 }
 
 /** State D is reported, never signalled. */
@@ -95,24 +112,6 @@ function remainingOn(before: Gpu, snapshot: Snapshot, { members }: JobWatch): Re
   return remainingOf(accountChange(before, found.gpu, members.isJobs));
 }
 
-function recordOf(
-  event: "intent" | "outcome",
-  { holder, why }: Leftover,
-  after: Snapshot,
-  { clock }: CleanupWorld,
-) {
-  return {
-    schema: "gpuctl.audit/1",
-    at: clock.now(),
-    event,
-    bootId: after.host.bootId.ok ? after.host.bootId.value : null,
-    simulated: after.simulated,
-    act: {
-      pid: holder.pid,
-      startTicks: holder.startTicks.ok ? holder.startTicks.value : null,
-      class: holder.class,
-      evidence: holder.evidence,
-      why,
-    },
-  };
+function placeOf({ by, after: { host, simulated } }: CleanupScene): AuditScene {
+  return { by, bootId: host.bootId, simulated };
 }

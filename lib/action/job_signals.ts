@@ -1,5 +1,5 @@
 /** What becomes of the signals that reach this program while it runs a job. */
-import type { Job, JobRunner } from "../world/ports.ts";
+import type { CatchSignals, Job } from "../world/ports.ts";
 
 /**
  * Passes signals on to the command while it runs. Once it has ended, a signal means that nobody wants to wait for the
@@ -11,10 +11,10 @@ export class SignalRelay implements Disposable {
   #job: Job | undefined;
   #hasEnded = false;
 
-  constructor(runner: Pick<JobRunner, "catchSignals">) {
+  constructor(catchSignals: CatchSignals) {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.interrupted = promise;
-    this.#caught = runner.catchSignals(({ signal, isFromTerminal }) => {
+    this.#caught = catchSignals(({ signal, isFromTerminal }) => {
       if (this.#hasEnded) resolve();
       else if (!isFromTerminal) this.#job?.send(signal);
     });

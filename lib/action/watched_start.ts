@@ -20,7 +20,9 @@ export interface WatchedStartOptions<Seen, Prepared extends Preparation> {
   readonly prepare: (seen: Seen) => Prepared;
 }
 
-export type WatchedStartWorld = Pick<World, "clock" | "openSampler"> & { readonly runner: JobRunner };
+export type WatchedStartWorld = Pick<World, "clock" | "openSampler" | "catchSignals"> & {
+  readonly runner: JobRunner;
+};
 
 /** A job that runs, and what it is watched with. To be disposed of when the last word on it has been said. */
 export interface WatchedJob<Seen, Prepared> extends AsyncDisposable {
@@ -36,7 +38,7 @@ export interface WatchedJob<Seen, Prepared> extends AsyncDisposable {
 /** Starts a job. The look is what it waits for; the sampler's helper starts the driver meanwhile. */
 export async function startWatched<Seen, Prepared extends Preparation>(
   { command, source, look, lookBefore, prepare }: WatchedStartOptions<Seen, Prepared>,
-  { clock, openSampler, runner }: WatchedStartWorld,
+  { clock, openSampler, catchSignals, runner }: WatchedStartWorld,
 ): Promise<WatchedJob<Seen, Prepared> | StartFailure> {
   const looking = lookBefore();
   looking.catch(() => {}); // It is told of below, where the sampler is there to be closed.
@@ -50,7 +52,7 @@ export async function startWatched<Seen, Prepared extends Preparation>(
     const warmUp = sampler.sample(look);
     const seen = await looking;
     const prepared = prepare(seen);
-    relay = new SignalRelay(runner);
+    relay = new SignalRelay(catchSignals);
     const startedAt = clock.monotonic();
     const job = runner.start(command, prepared.variables);
     if (!("identity" in job)) {

@@ -1,13 +1,14 @@
 /** Joins what the driver claims with what /proc shows into one snapshot. Pure: one observation in, one snapshot out. */
-import { absent, known, type Reading, valueOf } from "../core/reading.ts";
-import { contextsOf, type DriverReport, type Gpu } from "../model/gpu.ts";
+import { absent, known, valueOf } from "../core/reading.ts";
+import { contextsOf, type DriverReport } from "../model/gpu.ts";
 import type { Observation, ProcessScan } from "../model/observation.ts";
 import type { Process } from "../model/process.ts";
-import type { Ghost, GpuAccount, Holder, HolderDevice, Problem, Snapshot } from "../model/snapshot.ts";
-import { accountOf, unattributedOf } from "./account.ts";
-import { contextBytesOf } from "./facts.ts";
+import type { Ghost, Holder, HolderDevice, Problem, Snapshot } from "../model/snapshot.ts";
+import { accountOf } from "./account.ts";
+import { bareAccount, holdersOfLists } from "./attribute_lists.ts";
 import { findLikelyHolders } from "./ghosts.ts";
 import { judgeHolders } from "./judge.ts";
+import { reportProblems } from "./report_problems.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** Says who holds the GPUs and why, as far as the observation shows it. */
@@ -18,9 +19,11 @@ export function attribute(observation: Observation): Snapshot {
   if (!observation.report.ok) {
     return { ...base, driver: observation.report, gpus: [], holders: [], ghosts: [] };
   }
-  const joined = observation.scan.ok
-    ? joinScan(observation.report.value, observation.scan.value)
-    : listOnly(observation.report.value, observation.scan);
+  const joined = observation.scan.ok ? joinScan(observation.report.value, observation.scan.value) : {
+    gpus: observation.report.value.gpus.map(bareAccount),
+    holders: holdersOfLists(observation.report.value.gpus, { listed: [], why: observation.scan }),
+    ghosts: [],
+  };
   return { ...base, driver: known(observation.report.value.driver), ...joined };
 }
 
@@ -65,61 +68,8 @@ function holderOf(
   };
 }
 
-/** What a list alone says: pids, with nothing to tell whether they live. */
-function listOnly(
-  report: DriverReport,
-  reason: Reading<never>,
-): Pick<Snapshot, "gpus" | "holders" | "ghosts"> {
-  const why = reason.ok ? absent("not-reported") : reason;
-  const pids = new Set(report.gpus.flatMap((gpu) => contextsOf(gpu.processList).map(({ pid }) => pid)));
-  const holders = [...pids].sort((a, b) => a - b).map((pid): Holder => {
-    const named = report.gpus.flatMap((gpu) => contextsOf(gpu.processList)).find((context) =>
-      context.pid === pid
-    );
-    return {
-      pid,
-      startTicks: why,
-      uid: why,
-      user: why,
-      argv: why,
-      name: named?.name ?? "",
-      state: why,
-      threads: why,
-      parentPid: why,
-      owner: why,
-      class: "unknown",
-      evidence: ["a list of contexts says nothing about the process itself"],
-      advice: "Look on the machine itself: gpuctl snapshot",
-      devices: report.gpus.filter((gpu) => contextsOf(gpu.processList).some((context) => context.pid === pid))
-        .map((gpu) => ({
-          gpu: gpu.uuid,
-          contextBytes: contextBytesOf(pid, gpu),
-          isOpen: why,
-          isMapped: why,
-        })),
-    };
-  });
-  return { gpus: report.gpus.map(bareAccount), holders, ghosts: [] };
-}
-
-function bareAccount(gpu: Gpu): GpuAccount {
-  return { gpu, unattributed: unattributedOf(gpu) };
-}
-
 function problemsOf({ report, scan }: Observation): Problem[] {
-  const problems: Problem[] = [];
-  if (report.ok) {
-    for (const { index, reason } of report.value.unreadableGpus) {
-      problems.push({ subject: `GPU ${index}`, reason, message: `GPU ${index} cannot be read` });
-    }
-    for (const { index, processList: list } of report.value.gpus) {
-      if (list.state === "known") continue;
-      const message = list.state === "unknown"
-        ? `The process list of GPU ${index} cannot be read: that is not the same as no process`
-        : `The process list of GPU ${index} is incomplete`;
-      problems.push({ subject: `process list of GPU ${index}`, reason: list.reason, message });
-    }
-  } else problems.push({ subject: "driver", reason: report, message: "The driver gave no answer" });
+  const problems = reportProblems(report);
   return scan.ok ? [...problems, ...scanProblems(scan.value, report)] : problems;
 }
 

@@ -3,6 +3,7 @@
  * reasons for everything that is left alone out.
  */
 import type { GpuUuid, Pid } from "../core/ids.ts";
+import { quoteArguments } from "../core/text.ts";
 import type { Bytes, ClockTicks } from "../core/units.ts";
 import { bytes } from "../core/units.ts";
 import type { Reading } from "../core/reading.ts";
@@ -173,7 +174,7 @@ function actOn(
     identity: { pid: process.pid, startTicks: process.startTicks },
     class: verdict.class,
     evidence: verdict.evidence,
-    command: process.argv.ok ? process.argv.value.join(" ") : process.comm,
+    command: process.argv.ok ? quoteArguments(process.argv.value) : process.comm,
     frees: [...own, ...dead],
     bytesBefore: heldBytes(facts, { judgement }),
     depth: ancestorsOf(process, scan).length,

@@ -8,16 +8,15 @@ import type {
   IsolationSuspicion,
   IsolationVerdict,
   IsolationVerdictKind,
-  IsolationViolation,
 } from "../model/isolation.ts";
-import type { Problem } from "../model/snapshot.ts";
-import { type Explained, explainStray } from "./isolation_cause.ts";
 import type { IsolationInput } from "./isolation_input.ts";
+import { judgeIntruders } from "./isolation_intruders.ts";
 import { isolationNotes } from "./isolation_notes.ts";
-import { allowanceOf, type Place, placeOf } from "./isolation_place.ts";
-import { generalProblems, gpuProblem, gpuProblems, sizeProblems } from "./isolation_problems.ts";
+import { allowanceOf } from "./isolation_place.ts";
+import { generalProblems, gpuProblems } from "./isolation_problems.ts";
 import { JobContexts } from "./isolation_ranks.ts";
-import type { WatchedContext, WatchedGpu } from "./isolation_tally.ts";
+import { type Evidence, type JudgedContexts, judgeStrays } from "./isolation_strays.ts";
+import type { WatchedGpu } from "./isolation_tally.ts";
 
 /** How a verdict ends the program. */
 export const ISOLATION_ENDINGS = {
@@ -48,28 +47,24 @@ export function judgeIsolation(input: IsolationInput): IsolationVerdict {
     })),
     violations,
     suspicions,
-    notes: [...judged.flatMap((each) => each.notes), ...isolationNotes(input, { jobs, violations })],
+    notes: [
+      ...input.remarks ?? [],
+      ...judged.flatMap((each) => each.notes),
+      ...isolationNotes(input, { jobs, violations }),
+    ],
     problems,
   };
 }
 
 /** A proof outweighs any doubt, and any doubt outweighs what was seen to be well. */
-function verdictOf(violations: readonly unknown[], doubts: readonly unknown[]): IsolationVerdictKind {
+export function verdictOf(violations: readonly unknown[], doubts: readonly unknown[]): IsolationVerdictKind {
   if (violations.length > 0) return "violated";
   return doubts.length > 0 ? "unproven" : "isolated";
 }
 
-interface Evidence {
-  readonly input: IsolationInput;
-  readonly jobs: JobContexts;
-}
-
-interface JudgedGpu {
+interface JudgedGpu extends JudgedContexts {
   readonly gpu: Omit<IsolatedGpu, "verdict">;
-  readonly violations: readonly IsolationViolation[];
   readonly suspicions: readonly IsolationSuspicion[];
-  readonly problems: readonly Problem[];
-  readonly notes: readonly string[];
 }
 
 function judgeGpu(gpu: Gpu, evidence: Evidence): JudgedGpu {
@@ -77,92 +72,41 @@ function judgeGpu(gpu: Gpu, evidence: Evidence): JudgedGpu {
   const watched = input.tally.gpu(gpu.uuid);
   const growth = growthOf(gpu, watched, input.baseline);
   const allowed = allowanceOf(gpu, input.allowed);
-  const placed = watched.contexts.filter(({ pid }) => input.whose(pid) === "job")
-    .map((context) => ({ context, place: placeOf(context, gpu, input.allowed) }));
-  const strays = placed.map((each) => findStray(gpu, each, evidence)).filter((stray) => stray !== undefined);
+  const strays = judgeStrays(gpu, evidence);
+  const intruders = judgeIntruders(gpu, input);
   return {
     gpu: { uuid: gpu.uuid, index: gpu.index, name: gpu.name, allowed, growth },
-    violations: strays.flatMap((stray) => violationOf(gpu, stray, input)),
-    suspicions: allowed === "not" ? suspicionsOf(gpu, watched, { growth, threshold: input.threshold }) : [],
-    problems: [
-      ...gpuProblems(gpu, watched, input),
-      ...strays.flatMap(({ context }) => sizeProblems(gpu, context, input.threshold)),
-      ...placed.filter(({ place }) => place === "untold").map(({ context }) =>
-        gpuProblem(
-          gpu,
-          absent("not-reported"),
-          `which of its MIG devices PID ${context.pid} used is not known`,
-        )
-      ),
-    ],
-    notes: strays.flatMap(({ context }) => smallNote(gpu, context, input.threshold)),
+    violations: [...strays.violations, ...intruders.violations],
+    suspicions: allowed === "not" ? findSuspicions(gpu, watched, { growth, input }) : [],
+    problems: [...gpuProblems(gpu, watched, input), ...strays.problems, ...intruders.problems],
+    notes: [...strays.notes, ...intruders.notes],
   };
 }
 
-interface StrayContext extends Explained {
-  readonly context: WatchedContext;
-}
-
-/** A context that is out of place, with the cause. On the job's own GPUs that is one of a rank that works elsewhere. */
-function findStray(
-  gpu: Gpu,
-  { context, place }: { readonly context: WatchedContext; readonly place: Place },
-  { input, jobs }: Evidence,
-): StrayContext | undefined {
-  const worksElsewhere = jobs.worksElsewhere(context.pid, gpu.uuid);
-  if (place === "untold" || place === "allowed" && !worksElsewhere) return undefined;
-  const { machine, allowed, lint, processes } = input;
-  const process = processes.find((each) => each.process.pid === context.pid);
-  const stray = { gpu, context, process, worksElsewhere };
-  const explained = explainStray(stray, { machine, allowed, mainGpus: jobs.mainGpus, lint });
-  return place === "stray" || explained.cause === "default-device" ? { context, ...explained } : undefined;
-}
-
-function violationOf(
-  gpu: Gpu,
-  { context, cause, explanation, fix }: StrayContext,
-  { processes, threshold }: IsolationInput,
-): readonly IsolationViolation[] {
-  const { peak, pid } = context;
-  if (!peak.ok || peak.value <= threshold) return [];
-  const command = processes.find(({ process }) => process.pid === pid)?.process.comm ?? "?";
-  return [{
-    gpu: gpu.uuid,
-    index: gpu.index,
-    pid,
-    command,
-    contextBytes: peak.value,
-    cause,
-    explanation,
-    fix,
-  }];
-}
-
-function smallNote(
-  { index }: Gpu,
-  { pid, peak, unread }: WatchedContext,
-  threshold: Bytes,
-): readonly string[] {
-  if (unread !== undefined || !peak.ok || peak.value > threshold) return [];
-  return [
-    `PID ${pid} has a context of ${formatBytes(peak.value)} on GPU ${index}, which is within the threshold`,
-  ];
-}
+type SuspicionInput = Pick<IsolationInput, "threshold" | "hasRunBefore">;
 
 /** Where processes are not listed, the totals are all there is: growth is a suspicion, and its absence no proof. */
-function suspicionsOf(
+export function findSuspicions(
   { uuid, index }: Gpu,
   { unlisted }: WatchedGpu,
-  { growth, threshold }: { readonly growth: Reading<Bytes>; readonly threshold: Bytes },
+  { growth, input }: { readonly growth: Reading<Bytes>; readonly input: SuspicionInput },
 ): readonly IsolationSuspicion[] {
-  if (unlisted === undefined || !growth.ok || growth.value <= threshold) return [];
+  if (unlisted === undefined || !growth.ok || growth.value <= input.threshold) return [];
+  const since = input.hasRunBefore ? "in the first look" : "before the job";
   const message =
-    `GPU ${index} had up to ${formatBytes(growth.value)} more in use than before the job, and the driver ` +
-    "does not say whose";
+    `GPU ${index} had up to ${
+      formatBytes(growth.value)
+    } more in use than ${since}, and the driver does not ` +
+    "say whose";
   return [{ gpu: uuid, index, growthBytes: growth.value, message }];
 }
 
-function growthOf({ uuid }: Gpu, { peakUsed }: WatchedGpu, baseline: Reading<DriverReport>): Reading<Bytes> {
+/** How much more of a GPU was in use at most than in the look that growth counts from. */
+export function growthOf(
+  { uuid }: Gpu,
+  { peakUsed }: WatchedGpu,
+  baseline: Reading<DriverReport>,
+): Reading<Bytes> {
   if (!baseline.ok) return baseline;
   const before = baseline.value.gpus.find((gpu) => gpu.uuid === uuid)?.memoryUsed ?? absent("not-reported");
   if (!before.ok) return before;

@@ -5,11 +5,15 @@ import { printable, truncate } from "../core/text.ts";
 import type { DriverReport, Gpu } from "../model/gpu.ts";
 import type { AllowedDevice, IsolatedProcess, StrayCause } from "../model/isolation.ts";
 import type { Environment } from "../model/process.ts";
+import { explainVisibleDevices } from "./explain_visible_devices.ts";
+import { explainContainer } from "./isolation_container.ts";
 import { findLocalRank } from "./isolation_ranks.ts";
+import { isDeviceOf, isKeptFromSome } from "./isolation_sight.ts";
 import type { WatchedContext } from "./isolation_tally.ts";
 import { type Finding, formatPlace } from "./lint/finding.ts";
-import { parseNvidiaVisibleDevices } from "./nvidia_visible_devices.ts";
-import { parseVisibleDevices, type VisibleDevices } from "./visible_devices.ts";
+import { parseVisibleDevices, type VisibleDevices, type VisibleMachine } from "./visible_devices.ts";
+
+const TAKE_OUT = "Take the assignment out of the program, and leave the variable to whoever starts it";
 
 /** A context that is out of place. */
 export interface Stray {
@@ -19,6 +23,8 @@ export interface Stray {
   readonly process: IsolatedProcess | undefined;
   /** Whether the process has a larger context on another GPU, and so works there. */
   readonly worksElsewhere: boolean;
+  /** The GPUs on which the process has a context, this one among them. */
+  readonly onGpus: readonly GpuUuid[];
 }
 
 /** What a cause is judged against. */
@@ -57,14 +63,12 @@ export function explainStray(stray: Stray, setting: CauseSetting): Explained {
   }
   const variables = environment.value;
   const value = variables.get("CUDA_VISIBLE_DEVICES");
-  const visible = parseVisibleDevices(value, {
-    ...setting.machine,
-    deviceOrder: variables.get("CUDA_DEVICE_ORDER"),
-  });
+  const seen: VisibleMachine = { ...setting.machine, deviceOrder: variables.get("CUDA_DEVICE_ORDER") };
+  const visible = parseVisibleDevices(value, seen);
   return findRankCause(stray, { setting, variables, visible }) ??
     (value === undefined
-      ? explainUnset(stray, { setting, variables, start })
-      : explainSet(stray, { setting, value, visible, start }));
+      ? explainUnset(stray, { setting, variables, visible, start })
+      : explainSet(stray, { setting, value, visible, seen, start }));
 }
 
 interface Context {
@@ -76,9 +80,10 @@ interface Context {
 /** A rank that works elsewhere and has a small context on the first GPU, or on that of another rank. */
 function findRankCause(stray: Stray, { setting, variables, visible }: Context): Explained | undefined {
   const rank = findLocalRank(variables);
-  const isShown = visible.devices.some(({ gpu }) => gpu === stray.gpu.uuid);
-  if (rank === undefined || rank === 0 || !stray.worksElsewhere || !isShown) return undefined;
-  if (visible.devices[0]?.gpu === stray.gpu.uuid) {
+  const isShown = visible.devices.some((device) => isDeviceOf(device, stray));
+  if (rank === undefined || !stray.worksElsewhere || !isShown) return undefined;
+  const isFirst = visible.devices[0]?.gpu === stray.gpu.uuid;
+  if (isFirst && rank !== 0 && !isOnEveryRanksGpu(stray, setting)) {
     return {
       cause: "default-device",
       explanation:
@@ -104,22 +109,27 @@ function findRankCause(stray: Stray, { setting, variables, visible }: Context): 
   };
 }
 
+/** Whether a rank has a context wherever one of several others works: then the first GPU is no exception. */
+function isOnEveryRanksGpu({ onGpus }: Stray, { mainGpus }: CauseSetting): boolean {
+  const theirs = new Set(mainGpus.values());
+  return theirs.size > 2 && [...theirs].every((gpu) => onGpus.includes(gpu));
+}
+
 function explainUnset(
   { gpu, process }: Stray,
-  { setting, variables, start }: {
-    readonly setting: CauseSetting;
-    readonly variables: Environment;
-    readonly start: string;
-  },
+  { setting, variables, visible, start }: Context & { readonly start: string },
 ): Explained {
   const container = process?.process.owner.ok ? process.process.owner.value.container : undefined;
-  const given = variables.get("NVIDIA_VISIBLE_DEVICES");
-  const request = parseNvidiaVisibleDevices(given, setting.machine);
-  if (container && request.kind === "devices" && request.devices.some((device) => device.gpu === gpu.uuid)) {
+  if (container) {
+    return explainContainer(gpu, { ...setting, variables, devices: uuidsOf(setting.allowed) });
+  }
+  if (isKeptFromSome(process, gpu, { machine: setting.machine, visible })) {
     return {
-      cause: "container",
-      explanation: `The container was given this GPU: NVIDIA_VISIBLE_DEVICES=${show(given ?? "")}`,
-      fix: `Give it only the job's GPUs: docker run --gpus '"device=${uuidsOf(setting.allowed)}"'`,
+      cause: "changed-inside",
+      explanation:
+        "CUDA_VISIBLE_DEVICES was not set when the process started, and yet some GPUs are hidden from it: its " +
+        `program has set the variable${placeOfSetting(setting.lint)} before CUDA started`,
+      fix: `Take the assignment out of the program. ${start}`,
     };
   }
   const late = findLate(setting.lint);
@@ -142,11 +152,13 @@ function explainUnset(
 }
 
 function explainSet(
-  { gpu, process }: Stray,
-  { setting, value, visible, start }: {
+  stray: Stray,
+  { setting, value, visible, seen, start }: {
     readonly setting: CauseSetting;
     readonly value: string;
     readonly visible: VisibleDevices;
+    /** The machine as the process was shown it. */
+    readonly seen: VisibleMachine;
     readonly start: string;
   },
 ): Explained {
@@ -159,7 +171,7 @@ function explainSet(
     };
   }
   const isByNumber = visible.entries.some(({ entry }) => entry.kind === "number");
-  const owner = process?.process.owner;
+  const owner = stray.process?.process.owner;
   if (isByNumber && owner?.ok && owner.value.container) {
     return {
       cause: "container",
@@ -167,7 +179,10 @@ function explainSet(
       fix: `${start}: UUIDs mean the same everywhere`,
     };
   }
-  if (visible.doubts.includes("mixed-models") || visible.doubts.includes("models-unread")) {
+  const isShown = visible.devices.some((device) => isDeviceOf(device, stray));
+  const what = stray.context.gpuInstance === undefined ? "GPU" : "MIG device";
+  const isOrderOpen = visible.doubts.includes("mixed-models") || visible.doubts.includes("models-unread");
+  if (isOrderOpen && !isShown) {
     return {
       cause: "index-order",
       explanation:
@@ -176,9 +191,9 @@ function explainSet(
       fix: `${start}, or set CUDA_DEVICE_ORDER=PCI_BUS_ID too`,
     };
   }
-  if (visible.devices.some((device) => device.gpu === gpu.uuid)) {
+  if (isShown) {
     const isMeantGone = !visible.devices.some((device) =>
-      setting.allowed.some((each) => each.gpu === device.gpu)
+      setting.allowed.some((each) => each.gpu === device.gpu && (each.mig ?? device.mig) === device.mig)
     );
     const last = visible.entries.at(-1);
     if (visible.end !== "complete" && isMeantGone && last) {
@@ -186,24 +201,29 @@ function explainSet(
         cause: "list-cut-short",
         explanation: `CUDA reads ${set} only up to ${
           show(last.entry.text)
-        }, and so never came to the GPU that was meant`,
+        }, and so never came to the GPU that was meant. ${explainVisibleDevices(visible, seen).join(". ")}`,
         fix: start,
       };
     }
     return {
       cause: "variable-names-it",
-      explanation: `${set} names this GPU, which is not one that the job was given`,
+      explanation: `${set} names this ${what}, which is not one that the job was given`,
       fix: start,
     };
   }
-  const late = setting.lint.find(({ rule }) => rule.startsWith("set-"));
   return {
     cause: "changed-inside",
     explanation:
-      `When the process started ${set} did not show this GPU; its program has set the variable anew` +
-      (late ? ` (${formatPlace(late.place)})` : "") + " before CUDA started",
-    fix: "Take the assignment out of the program, and leave the variable to whoever starts it",
+      `When the process started ${set} did not show this ${what}; its program has set the variable anew` +
+      `${placeOfSetting(setting.lint)} before CUDA started`,
+    fix: TAKE_OUT,
   };
+}
+
+/** ` (train.py:3)`, where reading the source has found that place. */
+function placeOfSetting(lint: readonly Finding[]): string {
+  const found = lint.find(({ rule }) => rule.startsWith("set-"));
+  return found ? ` (${formatPlace(found.place)})` : "";
 }
 
 function findLate(lint: readonly Finding[]): Finding | undefined {

@@ -3,6 +3,7 @@ import type { Absent, Reading } from "../core/reading.ts";
 import type { Bytes } from "../core/units.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { AllowedDevice, IsolatedProcess } from "../model/isolation.ts";
+import type { Process } from "../model/process.ts";
 import type { IsolationTally } from "./isolation_tally.ts";
 import type { Finding } from "./lint/finding.ts";
 
@@ -16,8 +17,10 @@ export interface IsolationInput {
   readonly threshold: Bytes;
   /** The machine's GPUs, all of which are watched. */
   readonly machine: Pick<DriverReport, "gpus" | "unreadableGpus">;
-  /** The look before the job started; absent for a job that already ran. */
+  /** The look that growth counts from: before the job started, or the first of several at one that ran already. */
   readonly baseline: Reading<DriverReport>;
+  /** Whether the job ran before the first look: what was listed then may be its own. It did not unless told. */
+  readonly hasRunBefore?: boolean;
   readonly tally: IsolationTally;
   /** The job's processes, as far as they were seen alive. */
   readonly processes: readonly IsolatedProcess[];
@@ -26,4 +29,12 @@ export interface IsolationInput {
   readonly untold: Absent | undefined;
   /** What reading the program's source has found. */
   readonly lint: readonly Finding[];
+  /** Whether the job was to have its GPUs for itself: contexts of others there are violations, and notes otherwise. */
+  readonly isExclusive?: boolean;
+  /** Whether a rank may have a context on another rank's GPU, as long as that is the job's too. It may not unless told. */
+  readonly allowsRanks?: boolean;
+  /** What is known of a process that is not the job's; nothing of anybody unless given. */
+  readonly findOther?: (pid: Pid) => Process | undefined;
+  /** What else the reader has to know; the first of the notes. */
+  readonly remarks?: readonly string[];
 }

@@ -34,7 +34,7 @@ export function isolationNotes(input: IsolationInput, { jobs, violations }: Find
 }
 
 /** What may have passed between the looks. */
-function lookNotes({ looks, longestGap }: IsolationInput["tally"]): readonly string[] {
+export function lookNotes({ looks, longestGap }: IsolationInput["tally"]): readonly string[] {
   if (looks === 0) return [];
   if (looks === 1) return ["One look was taken; a context that was there before or after it was not seen"];
   return [

@@ -1,4 +1,5 @@
 /** What could not be seen of a job. Each one keeps the verdict from `isolated`. */
+import type { Pid } from "../core/ids.ts";
 import { type Absent, absent, formatAbsent, type Reading } from "../core/reading.ts";
 import { printable } from "../core/text.ts";
 import type { Bytes } from "../core/units.ts";
@@ -69,16 +70,11 @@ export function gpuProblems(gpu: Gpu, watched: WatchedGpu, input: IsolationInput
       ),
     );
   }
-  const before = new Set(listedBefore(gpu, input.baseline).map(({ pid }) => pid));
-  const strangers = watched.contexts.filter(({ pid }) => input.whose(pid) === "unknown" && !before.has(pid));
-  for (const { pid } of strangers) {
-    problems.push(
-      gpuProblem(
-        gpu,
-        absent("exited"),
-        `PID ${pid} came up during the job, and whose it was could not be told`,
-      ),
-    );
+  for (const { pid } of watched.contexts.filter(({ pid }) => isStranger(pid, gpu, input))) {
+    const what = input.hasRunBefore
+      ? `PID ${pid} has a context, and whose it is could not be told`
+      : `PID ${pid} came up during the job, and whose it was could not be told`;
+    problems.push(gpuProblem(gpu, absent("exited"), what));
   }
   return problems;
 }
@@ -98,6 +94,12 @@ export function sizeProblems(
 /** Something about one GPU that is not known. */
 export function gpuProblem({ index }: Gpu, reason: Absent, what: string): Problem {
   return { subject: `GPU ${index}`, reason, message: `GPU ${index}: ${what}` };
+}
+
+/** A process that may be the job's. Who was listed before the job began is not. */
+function isStranger(pid: Pid, gpu: Gpu, { whose, baseline, hasRunBefore }: IsolationInput): boolean {
+  if (whose(pid) !== "unknown") return false;
+  return hasRunBefore === true || !listedBefore(gpu, baseline).some((context) => context.pid === pid);
 }
 
 function listedBefore(gpu: Gpu, baseline: Reading<{ readonly gpus: readonly Gpu[] }>) {

@@ -30,6 +30,14 @@ const ADOPTERS = new Set([
 ]);
 const MULTIPLEXERS = new Set(["tmux", "tmux: server", "screen", "zellij", "dtach", "abduco"]);
 
+/** All of these: programs that start or take in other people's jobs. */
+export const FAMILY_PROGRAMS: readonly string[] = [
+  ...MACHINE_INITS,
+  ...CONTAINER_INITS,
+  ...ADOPTERS,
+  ...MULTIPLEXERS,
+];
+
 /** The program a process runs: the file's name, or the kernel's short name where the file cannot be read. */
 export function programOf(process: Process): string {
   const path = process.executable.ok ? process.executable.value.replace(/ \(deleted\)$/, "") : process.comm;
@@ -38,7 +46,12 @@ export function programOf(process: Process): string {
 
 /** Says whether a process runs a Python interpreter, by its executable: `python3`, `python3.13t`, `pypy3`. */
 export function isPython(process: Process): boolean {
-  return /^(?:python|pypy)[\d.]*[a-z]{0,2}$/.test(programOf(process));
+  return isPythonName(programOf(process));
+}
+
+/** Says whether a program of this name is a Python interpreter. */
+export function isPythonName(program: string): boolean {
+  return /^(?:python|pypy)[\d.]*[a-z]{0,2}$/.test(program);
 }
 
 /** Its parent, if it is known. */

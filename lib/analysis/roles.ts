@@ -37,6 +37,8 @@ const NAMES: Readonly<Record<Role, readonly string[]>> = {
     ...["firecracker", "cloud-hypervisor", "runsc*", "gvisor*", "jupyterhub"],
   ],
 };
+/** The same names of all roles, for who must tell a part of the system from somebody's own program. */
+export const SYSTEM_PROGRAMS: readonly string[] = Object.values(NAMES).flat();
 const ROLES = ["display", "mps-server", "service"] as const;
 const SYSTEM_DIRECTORY = /^\/(?:usr|bin|sbin|lib|lib64|opt|nix\/store|snap|app|gnu\/store)\//;
 /** Units that start other people's commands: being inside one says nothing about who a process belongs to. */
@@ -53,24 +55,31 @@ const LONGEST_COMM = 15;
 
 /** Finds what a process is to the machine, if anything. */
 export function findRole(process: Process): RoleFinding | undefined {
+  return findNamedRole(process) ?? findUnitRole(process);
+}
+
+/** The same by the name of its program alone: a unit may be anybody's. */
+export function findNamedRole(process: Process): RoleFinding | undefined {
   const program = programOf(process);
   const named = ROLES.find((role) => NAMES[role].some((name) => isNamed(process, name)));
+  if (named === undefined) return undefined;
+  if (!process.executable.ok) {
+    return {
+      kind: "suspicious",
+      evidence: `calls itself ${program}; its executable cannot be read to confirm that`,
+    };
+  }
+  const path = process.executable.value;
+  if (SYSTEM_DIRECTORY.test(path)) {
+    return { kind: "role", role: named, evidence: `runs ${path}`, unit: managingUnit(process) };
+  }
+  return { kind: "suspicious", evidence: `is named like a part of the system, but runs from ${path}` };
+}
+
+function findUnitRole(process: Process): RoleFinding | undefined {
   const unit = managingUnit(process);
-  if (named !== undefined) {
-    if (!process.executable.ok) {
-      return {
-        kind: "suspicious",
-        evidence: `calls itself ${program}; its executable cannot be read to confirm that`,
-      };
-    }
-    const path = process.executable.value;
-    if (SYSTEM_DIRECTORY.test(path)) return { kind: "role", role: named, evidence: `runs ${path}`, unit };
-    return { kind: "suspicious", evidence: `is named like a part of the system, but runs from ${path}` };
-  }
-  if (unit !== undefined) {
-    return { kind: "role", role: "service", evidence: `runs in the systemd unit ${unit}`, unit };
-  }
-  return undefined;
+  if (unit === undefined) return undefined;
+  return { kind: "role", role: "service", evidence: `runs in the systemd unit ${unit}`, unit };
 }
 
 function isNamed(process: Process, name: string): boolean {

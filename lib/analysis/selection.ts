@@ -1,5 +1,6 @@
 /** Which holders a person has named. A name narrows what is ended; a job's or a container's also lets its insides be judged. */
 import type { GpuUuid } from "../core/ids.ts";
+import type { Absent } from "../core/reading.ts";
 import type { Process } from "../model/process.ts";
 import type { EndingPolicy } from "./ending_policy.ts";
 import type { Facts } from "./facts.ts";
@@ -7,24 +8,43 @@ import type { Facts } from "./facts.ts";
 /** Docker, Podman and the kubelet show this much of a container's id. Less of it may be several containers'. */
 const SHORT_ID = 12;
 
+/** Names by which a person chooses processes. All that are given must fit. */
+export type OwnerNames = Pick<EndingPolicy, "users" | "container" | "slurmJob" | "unit" | "cgroup">;
+
 /** Says what keeps a holder out of the selection; `undefined` when it is in, or when nothing was named. */
 export function whyNotChosen(facts: Facts, policy: EndingPolicy): string | undefined {
   const { process } = facts;
-  const owner = process.owner.ok ? process.owner.value : undefined;
   if (policy.pids && !policy.pids.has(process.pid)) return "was not named";
   if (policy.gpus && !gpusHeld(facts).some((gpu) => policy.gpus?.has(gpu))) return "is on another GPU";
-  if (policy.users && !(process.user.ok && policy.users.has(process.user.value))) {
+  return whyNotNamed(process, policy);
+}
+
+/** Says which name does not fit a process; `undefined` when all do. One that cannot be read fits no name. */
+export function whyNotNamed(process: Pick<Process, "user" | "owner">, names: OwnerNames): string | undefined {
+  const owner = process.owner.ok ? process.owner.value : undefined;
+  if (names.users && !(process.user.ok && names.users.has(process.user.value))) {
     return "belongs to another user";
   }
-  if (policy.container !== undefined && !isOfNamedContainer(process, policy)) {
+  if (names.container !== undefined && !isOfNamedContainer(process, names)) {
     return "is not of that container";
   }
-  if (policy.slurmJob !== undefined && owner?.slurmJob !== policy.slurmJob) return "is not of that Slurm job";
-  if (policy.unit !== undefined && owner?.unit !== policy.unit) return "is not of that unit";
-  if (policy.cgroup !== undefined && !isInCgroup(owner?.cgroup, policy.cgroup)) {
+  if (names.slurmJob !== undefined && owner?.slurmJob !== names.slurmJob) return "is not of that Slurm job";
+  if (names.unit !== undefined && owner?.unit !== names.unit) return "is not of that unit";
+  if (names.cgroup !== undefined && !isInCgroup(owner?.cgroup, names.cgroup)) {
     return "is not in that cgroup";
   }
   return undefined;
+}
+
+/** Why it cannot be told whether the names fit a process; `undefined` where it can. */
+export function whyUntold(
+  { user, owner }: Pick<Process, "user" | "owner">,
+  { users, container, slurmJob, unit, cgroup }: OwnerNames,
+): Absent | undefined {
+  const isByOwner = [container, slurmJob, unit, cgroup].some((name) => name !== undefined);
+  if (isByOwner && !owner.ok) return owner;
+  // A user whom the machine's own list does not have is none of those whose name was looked up there.
+  return users !== undefined && !user.ok && user.why !== "not-reported" ? user : undefined;
 }
 
 /** Where its memory is. Having a GPU open or mapped says little: CUDA does that with every GPU it may see. */
@@ -34,11 +54,19 @@ function gpusHeld({ contexts, deadContexts, devices }: Facts): readonly GpuUuid[
 }
 
 /** Says whether a process is the payload of the container that was named. */
-export function isOfNamedContainer({ owner }: Process, { container: named }: EndingPolicy): boolean {
+export function isOfNamedContainer(
+  { owner }: Pick<Process, "owner">,
+  { container: named }: Pick<OwnerNames, "container">,
+): boolean {
   const own = owner.ok ? owner.value.container : undefined;
   if (own === undefined || own.isMonitor || named === undefined) return false;
-  const isHash = /^[0-9a-f]{32,}/.test(own.id);
-  return own.id === named || (isHash && named.length >= SHORT_ID && own.id.startsWith(named));
+  return isNameOfContainer(named, own.id);
+}
+
+/** Says whether a text is a container's id or name, or enough of the beginning of its id. */
+export function isNameOfContainer(text: string, id: string): boolean {
+  const isHash = /^[0-9a-f]{32,}/.test(id);
+  return id === text || (isHash && text.length >= SHORT_ID && id.startsWith(text));
 }
 
 /** Says whether a person has named the process, or the job or container that it belongs to. */
@@ -48,7 +76,8 @@ export function isNamed(process: Process, policy: EndingPolicy): boolean {
   return (job !== undefined && job === policy.slurmJob) || isOfNamedContainer(process, policy);
 }
 
-function isInCgroup(path: string | undefined, named: string): boolean {
+/** Says whether a cgroup is the named one or below it. */
+export function isInCgroup(path: string | undefined, named: string): boolean {
   if (path === undefined || named === "") return false;
   return path === named || path.startsWith(named.endsWith("/") ? named : `${named}/`);
 }

@@ -1,8 +1,11 @@
 /** Servers that fork their workers before they serve. */
 import type { Process } from "../model/process.ts";
 
+/** Their programs. */
+export const PRE_FORK_SERVERS = ["gunicorn", "uwsgi", "uvicorn", "hypercorn", "granian", "celery", "celeryd"];
+
 /** `/usr/bin/gunicorn`, `uvicorn`, `gunicorn: worker [app]`, `[celeryd: …`. */
-const PRE_FORK = /^(?:.*\/|\[)?(gunicorn|uwsgi|uvicorn|hypercorn|granian|celeryd?)(?::|$)/;
+const PRE_FORK = new RegExp(`^(?:.*/|\\[)?(${PRE_FORK_SERVERS.join("|")})(?::|$)`);
 
 /**
  * The pre-fork server that a process shows to be a part of, by its arguments or its title. Its workers outlive a master

@@ -1,4 +1,5 @@
 import type { GpuIndex, Pid } from "../core/ids.ts";
+import type { Reading } from "../core/reading.ts";
 import type { Bytes, ClockTicks, Milliseconds } from "../core/units.ts";
 import type { Ghost, HolderClass, Problem } from "./snapshot.ts";
 

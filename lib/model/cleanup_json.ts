@@ -1,30 +1,30 @@
 /** A cleaning as JSON, `gpuctl.clean-zombies/1`. */
-import { valueOf } from "../core/reading.ts";
-import type { Cleanup } from "./cleanup.ts";
+import { encodeAct } from "./act_json.ts";
+import type { Cleanup, KeptHolder } from "./cleanup.ts";
+import { encodeGhost } from "./encode.ts";
+import { ReasonWriter } from "./reasons.ts";
+import type { CleanupJson, KeptHolderJson } from "./schema/cleanup.ts";
 
-/** The object that scripts read. A missing number is null. */
-export function encodeCleanup(
-  { takenAt, simulated, isPlan, acts, heldBytes, kept, ghosts, problems }: Cleanup,
-) {
-  return {
+/** The object that scripts read. A missing value is null. */
+export function encodeCleanup(cleanup: Cleanup): CleanupJson {
+  const top = new ReasonWriter("the machine");
+  const { takenAt, simulated, isPlan, acts, heldBytes, kept, ghosts, unreadGpus, problems } = cleanup;
+  const encoded: Omit<CleanupJson, "problems"> = {
     schema: "gpuctl.clean-zombies/1",
-    takenAt: valueOf(takenAt) ?? null,
+    takenAt: top.put(takenAt, "takenAt"),
     simulated,
     plan: isPlan,
-    acts,
+    acts: acts.map(encodeAct),
     heldBytes,
-    kept,
-    ghosts: ghosts.map(({ pid, gpu, contextBytes, likelyHolders }) => ({
-      pid,
-      gpu,
-      contextBytes: contextBytes.ok ? contextBytes.value : null,
-      likelyHolders,
-    })),
-    problems: problems.map(({ subject, reason, message }) => ({
-      subject,
-      why: reason.why,
-      detail: reason.detail ?? null,
-      message,
-    })),
+    kept: kept.map(encodeKept),
+    ghosts: ghosts.map((ghost, place) =>
+      encodeGhost(ghost, top.within(`ghosts/${place}`, `ghost PID ${ghost.pid}`))
+    ),
+    unreadGpus: [...unreadGpus],
   };
+  return { ...encoded, problems: top.problems(problems) };
+}
+
+function encodeKept({ pid, class: name, why }: KeptHolder): KeptHolderJson {
+  return { pid, class: name, why };
 }

@@ -7,17 +7,15 @@ import { bytes, clockTicks, percent } from "../core/units.ts";
 import type { Context, Driver, Gpu, MigInstance, ProcessList } from "./gpu.ts";
 import type { Owner } from "./process.ts";
 import { ReasonBook, ReasonReader } from "./reasons.ts";
+import type { GhostJson, HolderJson, OwnerJson } from "./schema/holder.ts";
 import {
   type ContextJson,
-  type GhostJson,
   type GpuJson,
-  type HolderJson,
   type MigInstanceJson,
-  type OwnerJson,
   SNAPSHOT_SCHEMA,
   SNAPSHOT_SCHEMA_NAME,
   type SnapshotJson,
-} from "./schema.ts";
+} from "./schema/snapshot.ts";
 import type { Ghost, GpuAccount, Holder, HolderDevice, Snapshot } from "./snapshot.ts";
 
 /**

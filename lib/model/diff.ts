@@ -106,8 +106,9 @@ export interface Lingerer extends ProcessIdentity {
   readonly name: string;
 }
 
+export const SETTLE_ENDS = ["settled", "stalled", "limit", "interrupted", "unreadable"] as const;
 /** How the wait for the memory ended. */
-export type SettleEnd = "settled" | "stalled" | "limit" | "interrupted" | "unreadable";
+export type SettleEnd = typeof SETTLE_ENDS[number];
 
 /** One leftover that was to be ended. */
 export interface LeftoverAct extends ProcessIdentity {
@@ -153,9 +154,12 @@ export interface JobDiff {
   readonly problems: readonly Problem[];
 }
 
+/** What can become of a context between two snapshots. */
+export const CHANGE_KINDS = ["gone", "new", "grown", "shrunk"] as const;
+
 /** One context in two snapshots of one machine, by UUID, pid and start time. */
 export interface ContextChange {
-  readonly kind: "gone" | "new" | "grown" | "shrunk";
+  readonly kind: typeof CHANGE_KINDS[number];
   readonly gpu: GpuUuid;
   readonly pid: Pid;
   readonly startTicks: Reading<ClockTicks>;

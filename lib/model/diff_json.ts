@@ -2,12 +2,32 @@
 import { mapReading } from "../core/reading.ts";
 import { formatSignal } from "../core/signals.ts";
 import { quoteArguments } from "../core/text.ts";
-import type { Cleanup, ContextChange, GpuDiff, JobDiff, JobProcess, Leftover, SnapshotDiff } from "./diff.ts";
+import type {
+  Cleanup,
+  ContextChange,
+  GpuDiff,
+  JobDiff,
+  JobProcess,
+  Leftover,
+  LeftoverAct,
+  SnapshotDiff,
+  SnapshotOrigin,
+} from "./diff.ts";
 import { encodeHolder } from "./encode.ts";
 import { ReasonWriter } from "./reasons.ts";
+import type {
+  ContextChangeJson,
+  DiffJson,
+  GpuDiffJson,
+  JobCleanupJson,
+  JobProcessJson,
+  LeftoverActJson,
+  LeftoverJson,
+  LingererJson,
+  OriginJson,
+} from "./schema/diff.ts";
 
-/** Name and major version of the format. Keys may be added within a version; none changes its meaning. */
-export const DIFF_SCHEMA_NAME = "gpuctl.diff/1";
+type JobKey = "peakBytes" | "jobPeakBytes" | "releaseMs" | "othersBytes";
 
 /** Keys that only a job has; null for two snapshots. */
 const NO_JOB = {
@@ -22,14 +42,20 @@ const NO_JOB = {
   samples: null,
   missedSamples: null,
 } as const;
+const NO_JOB_ON_GPU = {
+  peakBytes: null,
+  jobPeakBytes: null,
+  releaseMs: null,
+  othersBytes: null,
+} as const satisfies Pick<GpuDiffJson, JobKey>;
 /** Keys that only two snapshots have; null for a job. */
 const NO_SNAPSHOTS = { before: null, after: null } as const;
 
 /** Writes a job's diff as a plain object for JSON. */
-export function encodeJobDiff(diff: JobDiff) {
+export function encodeJobDiff(diff: JobDiff): DiffJson {
   const top = new ReasonWriter("the machine");
-  const encoded = {
-    schema: DIFF_SCHEMA_NAME,
+  const encoded: Omit<DiffJson, "problems"> = {
+    schema: "gpuctl.diff/1",
     kind: "job",
     takenAt: top.put(diff.takenAt, "takenAt"),
     source: diff.source,
@@ -51,7 +77,7 @@ export function encodeJobDiff(diff: JobDiff) {
     processes: diff.processes.map((process, place) =>
       encodeProcess(process, top.within(`processes/${place}`, `PID ${process.pid}`))
     ),
-    lingerers: diff.lingerers.map(({ pid, startTicks, name }) => ({ pid, startTicks, name })),
+    lingerers: diff.lingerers.map(({ pid, startTicks, name }): LingererJson => ({ pid, startTicks, name })),
     cleanup: diff.cleanup ? encodeCleanup(diff.cleanup, top.within("cleanup", "the cleanup")) : null,
     changes: [],
     notes: [...diff.notes],
@@ -60,11 +86,11 @@ export function encodeJobDiff(diff: JobDiff) {
 }
 
 /** Writes a comparison of two snapshots as a plain object for JSON. */
-export function encodeSnapshotDiff(diff: SnapshotDiff) {
+export function encodeSnapshotDiff(diff: SnapshotDiff): DiffJson {
   const top = new ReasonWriter("the snapshots");
   const { before, after } = diff;
-  const encoded = {
-    schema: DIFF_SCHEMA_NAME,
+  const encoded: Omit<DiffJson, "problems"> = {
+    schema: "gpuctl.diff/1",
     kind: "snapshots",
     takenAt: top.put(after.takenAt, "takenAt"),
     source: after.source,
@@ -73,16 +99,10 @@ export function encodeSnapshotDiff(diff: SnapshotDiff) {
     before: encodeOrigin(before, top.within("before", before.name)),
     after: encodeOrigin(after, top.within("after", after.name)),
     verdict: diff.verdict,
-    gpus: diff.gpus.map((gpu, place) => {
-      const to = top.within(`gpus/${place}`, `GPU ${gpu.index}`);
-      return {
-        ...encodeGpu(gpu, to),
-        peakBytes: null,
-        jobPeakBytes: null,
-        releaseMs: null,
-        othersBytes: null,
-      };
-    }),
+    gpus: diff.gpus.map((gpu, place): GpuDiffJson => ({
+      ...encodeGpu(gpu, top.within(`gpus/${place}`, `GPU ${gpu.index}`)),
+      ...NO_JOB_ON_GPU,
+    })),
     leftovers: encodeLeftovers(diff.leftovers, top),
     processes: [],
     lingerers: [],
@@ -95,7 +115,11 @@ export function encodeSnapshotDiff(diff: SnapshotDiff) {
   return { ...encoded, problems: top.problems(diff.problems) };
 }
 
-function encodeJobGpu(gpu: GpuDiff, to: ReasonWriter) {
+function encodeOrigin({ name, takenAt, source }: SnapshotOrigin, to: ReasonWriter): OriginJson {
+  return { name, takenAt: to.put(takenAt, "takenAt"), source };
+}
+
+function encodeJobGpu(gpu: GpuDiff, to: ReasonWriter): GpuDiffJson {
   return {
     ...encodeGpu(gpu, to),
     peakBytes: to.put(gpu.peak, "peakBytes"),
@@ -107,7 +131,10 @@ function encodeJobGpu(gpu: GpuDiff, to: ReasonWriter) {
   };
 }
 
-function encodeGpu({ uuid, index, name, before, after, left, verdict }: GpuDiff, to: ReasonWriter) {
+function encodeGpu(
+  { uuid, index, name, before, after, left, verdict }: GpuDiff,
+  to: ReasonWriter,
+): Omit<GpuDiffJson, JobKey> {
   if (verdict.kind === "unknown") to.put(verdict.reason, "verdict");
   return {
     index,
@@ -127,15 +154,18 @@ function encodeGpu({ uuid, index, name, before, after, left, verdict }: GpuDiff,
   };
 }
 
-function encodeLeftovers(leftovers: readonly Leftover[], top: ReasonWriter) {
-  return leftovers.map(({ holder, isJobs, why }, place) => ({
+function encodeLeftovers(leftovers: readonly Leftover[], top: ReasonWriter): LeftoverJson[] {
+  return leftovers.map(({ holder, isJobs, why }, place): LeftoverJson => ({
     ...encodeHolder(holder, top.within(`leftovers/${place}`, `PID ${holder.pid}`)),
     ofJob: isJobs,
     why,
   }));
 }
 
-function encodeProcess({ pid, startTicks, argv, name, peaks }: JobProcess, to: ReasonWriter) {
+function encodeProcess(
+  { pid, startTicks, argv, name, peaks }: JobProcess,
+  to: ReasonWriter,
+): JobProcessJson {
   const onGpus = to.within("peakBytes", `PID ${pid}`);
   return {
     pid,
@@ -146,19 +176,23 @@ function encodeProcess({ pid, startTicks, argv, name, peaks }: JobProcess, to: R
   };
 }
 
-function encodeCleanup({ acts, freed, took, settleEnd }: Cleanup, to: ReasonWriter) {
+function encodeCleanup({ acts, freed, took, settleEnd }: Cleanup, to: ReasonWriter): JobCleanupJson {
   return {
-    acts: acts.map(({ pid, startTicks, outcome, signal }) => ({ pid, startTicks, outcome, signal })),
+    acts: acts.map(encodeAct),
     freedBytes: to.put(freed, "freedBytes"),
     tookMs: Math.round(took),
     settleEnd,
   };
 }
 
+function encodeAct({ pid, startTicks, outcome, signal }: LeftoverAct): LeftoverActJson {
+  return { pid, startTicks, outcome, signal };
+}
+
 function encodeChange(
   { kind, gpu, pid, startTicks, argv, name, before, after }: ContextChange,
   to: ReasonWriter,
-) {
+): ContextChangeJson {
   return {
     kind,
     gpu,

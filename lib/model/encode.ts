@@ -1,24 +1,17 @@
-/** A snapshot as the plain object that its file holds. `schema.ts` has the keys. */
+/** A snapshot as the plain object that its file holds. `schema/snapshot.ts` has the keys. */
 import { mapReading } from "../core/reading.ts";
 import { quoteArguments } from "../core/text.ts";
 import type { Context, Driver, MigInstance, ProcessList } from "./gpu.ts";
 import type { Owner } from "./process.ts";
 import { ReasonWriter } from "./reasons.ts";
-import type {
-  ContextJson,
-  GhostJson,
-  GpuJson,
-  HolderJson,
-  MigInstanceJson,
-  OwnerJson,
-  SnapshotJson,
-} from "./schema.ts";
+import type { GhostJson, HolderJson, OwnerJson } from "./schema/holder.ts";
+import type { ContextJson, GpuJson, MigInstanceJson, SnapshotJson } from "./schema/snapshot.ts";
 import type { Ghost, GpuAccount, Holder, HolderDevice, Host, Snapshot } from "./snapshot.ts";
 
 /** Writes a snapshot as a plain object for JSON; `decodeSnapshot` gives the same snapshot back. */
 export function encodeSnapshot(snapshot: Snapshot): SnapshotJson {
   const top = new ReasonWriter("the machine");
-  const encoded = {
+  const encoded: Omit<SnapshotJson, "problems"> = {
     schema: "gpuctl.snapshot/1",
     takenAt: top.put(snapshot.takenAt, "takenAt"),
     source: snapshot.source,
@@ -37,7 +30,7 @@ export function encodeSnapshot(snapshot: Snapshot): SnapshotJson {
     ghosts: snapshot.ghosts.map((ghost, place) =>
       encodeGhost(ghost, top.within(`ghosts/${place}`, `ghost PID ${ghost.pid}`))
     ),
-  } as const;
+  };
   return { ...encoded, problems: top.problems(snapshot.problems) };
 }
 
@@ -153,7 +146,8 @@ function encodeDevice(
   };
 }
 
-function encodeGhost({ pid, gpu, contextBytes, likelyHolders }: Ghost, to: ReasonWriter): GhostJson {
+/** Writes one ghost as any document of ours has it. */
+export function encodeGhost({ pid, gpu, contextBytes, likelyHolders }: Ghost, to: ReasonWriter): GhostJson {
   return {
     pid,
     gpu,
@@ -162,7 +156,8 @@ function encodeGhost({ pid, gpu, contextBytes, likelyHolders }: Ghost, to: Reaso
   };
 }
 
-function encodeOwner({ cgroup, isCgroupDeleted, container, ...names }: Owner): OwnerJson {
+/** Writes whose a process is. */
+export function encodeOwner({ cgroup, isCgroupDeleted, container, ...names }: Owner): OwnerJson {
   return {
     cgroup,
     cgroupDeleted: isCgroupDeleted,

@@ -18,20 +18,23 @@ export interface RemappedRows {
   readonly hasFailed: boolean;
 }
 
+/** NVML_GPU_FABRIC_STATE_*, from 1. A GPU that is in no fabric has none of them. */
+export const FABRIC_STATES = ["not-started", "in-progress", "completed"] as const;
+
 /** nvmlGpuFabricInfoV_t: state and status of the NVLink fabric's registration. */
 export interface FabricState {
-  readonly state: "not-started" | "in-progress" | "completed";
+  readonly state: typeof FABRIC_STATES[number];
   /** nvmlReturn_t of the registration; 0 is success. Means something once completed. */
   readonly status: number;
 }
 
-/** Values of nvmlGpuVirtualizationMode_t. */
+/** nvmlGpuVirtualizationMode_t, from 0. */
 export const VIRTUALIZATION_MODES = [
   "none",
   "passthrough",
   "vgpu-guest",
   "vgpu-host",
-  "vgpu-host-sriov",
+  "vsga-host",
 ] as const;
 export type VirtualizationMode = typeof VIRTUALIZATION_MODES[number];
 

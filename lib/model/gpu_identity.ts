@@ -1,5 +1,5 @@
 /** What tells GPUs apart where a source does not print their UUIDs. */
-import { type BusId, type GpuIndex, type GpuUuid, gpuUuid } from "../core/ids.ts";
+import { type BusId, type DeviceMinor, type GpuIndex, type GpuUuid, gpuUuid } from "../core/ids.ts";
 import type { Gpu } from "./gpu.ts";
 
 /** Says whether an id is the driver's own, and not one that stands in for it. */
@@ -8,11 +8,14 @@ export function isDriverUuid(uuid: GpuUuid): boolean {
 }
 
 /**
- * The id of a GPU whose UUID the source does not print: `bus:00000000:3b:00.0`, else `index:0`, else `unnamed`. Two
- * looks at one machine give a GPU the same stand-in as long as they print the same.
+ * The id of a GPU whose UUID the source does not print: `bus:00000000:3b:00.0`, else `index:0`, else `minor:0` of its
+ * device node, else `unnamed`. Two looks at one machine give a GPU the same stand-in as long as they print the same.
  */
-export function standInUuid(known: { readonly busId?: BusId; readonly index?: GpuIndex }): GpuUuid {
+export function standInUuid(
+  known: { readonly busId?: BusId; readonly index?: GpuIndex; readonly minor?: DeviceMinor },
+): GpuUuid {
   if (known.busId !== undefined) return gpuUuid(`bus:${known.busId}`);
+  if (known.index === undefined && known.minor !== undefined) return gpuUuid(`minor:${known.minor}`);
   return gpuUuid(known.index === undefined ? "unnamed" : `index:${known.index}`);
 }
 
@@ -36,7 +39,7 @@ function areSame(a: Gpu, b: Gpu): boolean {
   return hasOwnIndex(a) && hasOwnIndex(b) && a.index === b.index;
 }
 
-/** Rows that name no GPU are of any of them. */
+/** Rows that name no GPU are of any of them, and a device node need not have its GPU's number. */
 function hasOwnIndex({ uuid }: Gpu): boolean {
-  return uuid !== "unnamed";
+  return uuid !== "unnamed" && !uuid.startsWith("minor:");
 }

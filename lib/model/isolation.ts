@@ -29,7 +29,7 @@ export type IsolationVerdictKind = typeof ISOLATION_VERDICTS[number];
  *
  * - `mps`: the process is a client of an MPS server, and that decides what it sees
  * - `environment-unknown`: whether CUDA_VISIBLE_DEVICES was set could not be read; that is not the same as unset
- * - `container`: the container was given the GPU, or its own numbering was taken for the host's
+ * - `container`: the container has the GPU, given or not, or its own numbering was taken for the host's
  * - `default-device`: a rank other than 0 has touched the first GPU, as CUDA does unless told otherwise
  * - `collective`: a rank has a context on another rank's GPU, as NCCL and peer access may need one
  * - `set-too-late`: the program sets the variable after CUDA has started
@@ -38,7 +38,8 @@ export type IsolationVerdictKind = typeof ISOLATION_VERDICTS[number];
  * - `index-order`: numbers name other GPUs than nvidia-smi's, as the models differ
  * - `list-cut-short`: the list ended before the GPU that was meant
  * - `variable-names-it`: the variable names this GPU
- * - `changed-inside`: at its start the process was not shown this GPU; its program changed that
+ * - `changed-inside`: the program itself has set the variable, in time for CUDA
+ * - `intruder`: somebody else's process has a context on a GPU that the job was to have for itself
  */
 export const STRAY_CAUSES = [
   "mps",
@@ -53,11 +54,29 @@ export const STRAY_CAUSES = [
   "list-cut-short",
   "variable-names-it",
   "changed-inside",
+  "intruder",
 ] as const;
 /** One of them. */
 export type StrayCause = typeof STRAY_CAUSES[number];
 
-/** A context of the job on a GPU where it has no business. */
+/** Whose a process is: for a violation that is not the job's own, and for one of a whole machine. */
+export type ViolatingParty = Pick<Process, "user" | "owner">;
+
+/** A rule of a file, for those who look it up there. */
+export interface RulePlace {
+  readonly line: number;
+  /** Whom it is for and what they may use, in words: `user alice may use GPU 0, 1`. */
+  readonly text: string;
+}
+
+/** A rule with what became of it. */
+export interface JudgedRule extends RulePlace {
+  readonly verdict: IsolationVerdictKind;
+  /** The processes with a context that it is for. */
+  readonly pids: readonly Pid[];
+}
+
+/** A context on a GPU where it has no business. */
 export interface IsolationViolation {
   readonly gpu: GpuUuid;
   readonly index: GpuIndex;
@@ -70,15 +89,21 @@ export interface IsolationViolation {
   /** What was seen that makes this the cause, in one or two sentences. */
   readonly explanation: string;
   readonly fix: string;
+  /** Whose the process is, where that says more than "the job's". */
+  readonly party?: ViolatingParty;
+  /** The rule that it breaks, where a file of rules was judged by. */
+  readonly rule?: RulePlace;
 }
+
+/** Whose a GPU is: `partly` the job's where only some MIG devices of it are. */
+export const ALLOWANCES = ["wholly", "partly", "not"] as const;
 
 /** What is to be known of one GPU. */
 export interface IsolatedGpu {
   readonly uuid: GpuUuid;
   readonly index: GpuIndex;
   readonly name: Reading<string>;
-  /** `partly` where only some MIG devices of it are the job's. */
-  readonly allowed: "wholly" | "partly" | "not";
+  readonly allowed: typeof ALLOWANCES[number];
   readonly verdict: IsolationVerdictKind;
   /** How much more memory was in use at most than before the job, by whomever; absent where either was not seen. */
   readonly growth: Reading<Bytes>;
@@ -106,4 +131,6 @@ export interface IsolationVerdict {
   readonly notes: readonly string[];
   /** What could not be seen; each one alone keeps the verdict from `isolated`. */
   readonly problems: readonly Problem[];
+  /** Every rule of the file, and its default at the end, where a whole machine was judged. */
+  readonly rules?: readonly JudgedRule[];
 }

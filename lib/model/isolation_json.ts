@@ -1,29 +1,39 @@
 /** A verdict on isolation as JSON, `gpuctl.verify-isolation/1`. */
+import { mapReading } from "../core/reading.ts";
+import { encodeOwner } from "./encode.ts";
 import type { IsolatedGpu, IsolationSuspicion, IsolationVerdict, IsolationViolation } from "./isolation.ts";
 import { ReasonWriter } from "./reasons.ts";
-
-/** Name and major version of the format. Keys may be added within a version; none changes its meaning. */
-export const ISOLATION_SCHEMA_NAME = "gpuctl.verify-isolation/1";
+import type { IsolatedGpuJson, IsolationJson, SuspicionJson, ViolationJson } from "./schema/isolation.ts";
 
 /** Writes a verdict as a plain object for JSON. */
-export function encodeIsolation(isolation: IsolationVerdict) {
+export function encodeIsolation(
+  isolation: IsolationVerdict,
+  { simulated }: { readonly simulated: boolean },
+): IsolationJson {
   const top = new ReasonWriter("the machine");
   const { verdict, threshold, looks, longestGap, gpus, violations, suspicions, notes, problems } = isolation;
-  const encoded = {
-    schema: ISOLATION_SCHEMA_NAME,
+  const encoded: Omit<IsolationJson, "problems"> = {
+    schema: "gpuctl.verify-isolation/1",
+    simulated,
     verdict,
     thresholdBytes: threshold,
     looks,
     longestGapMs: Math.round(longestGap),
     gpus: gpus.map((gpu, place) => encodeGpu(gpu, top.within(`gpus/${place}`, `GPU ${gpu.index}`))),
-    violations: violations.map(encodeViolation),
+    violations: violations.map((violation, place) =>
+      encodeViolation(violation, top.within(`violations/${place}`, `PID ${violation.pid}`))
+    ),
     suspicions: suspicions.map(encodeSuspicion),
+    rules: isolation.rules?.map(({ pids, ...rule }) => ({ ...rule, pids: [...pids] })) ?? null,
     notes: [...notes],
   };
   return { ...encoded, problems: top.problems(problems) };
 }
 
-function encodeGpu({ uuid, index, name, allowed, verdict, growth }: IsolatedGpu, reasons: ReasonWriter) {
+function encodeGpu(
+  { uuid, index, name, allowed, verdict, growth }: IsolatedGpu,
+  reasons: ReasonWriter,
+): IsolatedGpuJson {
   return {
     uuid,
     index,
@@ -34,11 +44,16 @@ function encodeGpu({ uuid, index, name, allowed, verdict, growth }: IsolatedGpu,
   };
 }
 
-function encodeViolation(violation: IsolationViolation) {
-  const { gpu, index, pid, command, contextBytes, cause, explanation, fix } = violation;
-  return { gpu, index, pid, command, contextBytes, cause, explanation, fix };
+function encodeViolation(violation: IsolationViolation, reasons: ReasonWriter): ViolationJson {
+  const { gpu, index, pid, command, contextBytes, cause, explanation, fix, party, rule } = violation;
+  return {
+    ...{ gpu, index, pid, command, contextBytes, cause, explanation, fix },
+    user: party ? reasons.put(party.user, "user") : null,
+    owner: party ? reasons.put(mapReading(party.owner, encodeOwner), "owner") : null,
+    rule: rule ? { line: rule.line, text: rule.text } : null,
+  };
 }
 
-function encodeSuspicion({ gpu, index, growthBytes, message }: IsolationSuspicion) {
+function encodeSuspicion({ gpu, index, growthBytes, message }: IsolationSuspicion): SuspicionJson {
   return { gpu, index, growthBytes, message };
 }

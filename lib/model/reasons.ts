@@ -1,6 +1,6 @@
 /** Missing values in files: null where the value would stand, and its reason beside a JSON Pointer to it. */
 import { type Absent, absent, formatAbsent, known, type Reading } from "../core/reading.ts";
-import type { ProblemJson } from "./schema.ts";
+import type { ProblemJson } from "./schema/problem.ts";
 import type { Problem } from "./snapshot.ts";
 
 /** Writes the values of one object of a document, and collects the reasons of those that are missing. */

@@ -52,6 +52,7 @@ export const BLOCKER_KINDS = [
   "stuck",
   "needs-reboot",
   "driver",
+  "settings",
 ] as const;
 export type BlockerKind = typeof BLOCKER_KINDS[number];
 
@@ -99,6 +100,8 @@ export type StepState = typeof STEP_STATES[number];
 export interface ResetStep {
   readonly kind: ResetStepKind;
   readonly gpu?: GpuUuid;
+  /** The systemd unit that a step stops or starts. */
+  readonly unit?: string;
   /** In words: `switch persistence mode off on GPU 0`. */
   readonly what: string;
   /** What is run, word by word; absent for what gpuctl does itself. */

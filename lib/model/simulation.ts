@@ -42,6 +42,12 @@ export interface JobPlan {
   readonly ranks?: number;
   /** Every rank but the first also has a context on the first GPU. */
   readonly hasStrayContext: boolean;
+  /** Every rank also has a context on the GPU of each other rank. */
+  readonly hasPeerContexts: boolean;
   /** The job names its GPUs in CUDA_VISIBLE_DEVICES after CUDA has started: it gets the first visible ones instead. */
   readonly setsVariableLate: boolean;
+  /** What the job itself sets CUDA_VISIBLE_DEVICES to, before CUDA starts: /proc shows what was set for it. */
+  readonly visibleDevices?: string;
+  /** The processes write over their environment, so that /proc shows nothing of it. */
+  readonly erasesEnvironment: boolean;
 }

@@ -125,3 +125,14 @@ export interface Snapshot {
   readonly ghosts: readonly Ghost[];
   readonly problems: readonly Problem[];
 }
+
+/** Whether the driver itself answered. What stands in for its answer is put together from /proc and sysfs. */
+export function isDriverAnswering({ driver, source }: Pick<Snapshot, "driver" | "source">): boolean {
+  return driver.ok && source !== "proc";
+}
+
+/** Whether nothing kept the look from seeing everybody. Only then does "nobody" mean nobody. */
+export function isAllSeen({ driver, gpus, problems }: Snapshot): boolean {
+  return driver.ok && gpus.length > 0 && problems.length === 0 &&
+    gpus.every(({ gpu }) => gpu.processList.state === "known" && gpu.memoryUsed.ok);
+}

@@ -15,3 +15,8 @@ export function noteOwnChild(pid: number, ended: Promise<unknown>): void {
 export function isOwnChild(pid: number): boolean {
   return OWN.has(pid);
 }
+
+/** Those of them that are not gone yet. */
+export function listOwnChildren(): readonly number[] {
+  return [...OWN];
+}

@@ -18,13 +18,13 @@ import type {
 import type { Problem } from "../model/snapshot.ts";
 import { PLAIN } from "./colour.ts";
 import { gpuDiffLines, leftoverLines, nameProcess, remarkLines, totalLeft } from "./diff_verdict.ts";
+import { SIMULATED } from "./simulated.ts";
 import { cellOfBytes, formatRanges, formatShortCommand } from "./snapshot_columns.ts";
 import { type Column, layOutTable, type TableOptions } from "./table.ts";
 
 const COMMAND_WIDTH = 70;
 /** A job may have thousands of processes; those with the highest peaks say what it was. */
 const SHOWN_PROCESSES = 10;
-const SIMULATED = "SIMULATED SERVER: no real GPU is behind these numbers";
 
 /** Writes a job's diff as text. */
 export function renderJobDiff(

@@ -1,13 +1,19 @@
 /** A verdict on isolation for a person: the answer first, then each violation with its fix, then what else there is. */
 import { plural, printable } from "../core/text.ts";
 import { formatBytes } from "../core/units.ts";
-import type { IsolatedGpu, IsolationVerdict, IsolationViolation } from "../model/isolation.ts";
+import type {
+  IsolatedGpu,
+  IsolationVerdict,
+  IsolationViolation,
+  JudgedRule,
+  RulePlace,
+} from "../model/isolation.ts";
+import { nameParty } from "../model/party.ts";
 import { PLAIN } from "./colour.ts";
 import { wrap } from "./layout.ts";
+import { SIMULATED } from "./simulated.ts";
 import { formatRanges } from "./snapshot_columns.ts";
 import type { TableOptions } from "./table.ts";
-
-const SIMULATED = "SIMULATED SERVER: no real GPU is behind these numbers";
 
 /** Writes a verdict as text. */
 export function renderIsolation(
@@ -20,28 +26,73 @@ export function renderIsolation(
   return joinBlocks([
     [...(simulated ? [SIMULATED] : []), ...wrap(describeVerdict(isolation), { width, label: "" })],
     violations.flatMap((violation) => violationLines(violation, width)),
+    titled(paint("RULES", "bold"), sentences("  ", (isolation.rules ?? []).map(describeRule))),
     titled(paint("SUSPICIOUS", "bold"), sentences("  ", suspicions.map(({ message }) => message))),
     titled(paint("NOT SEEN", "bold"), sentences("  ", problems.map(({ message }) => message))),
     titled(paint("NOTES", "bold"), sentences("  ", notes)),
   ]);
 }
 
-function describeVerdict({ verdict, gpus, violations, threshold }: IsolationVerdict): string {
+function describeVerdict(isolation: IsolationVerdict): string {
+  const { verdict, gpus } = isolation;
+  if (isolation.rules) return describeMachine(isolation, isolation.rules);
   switch (verdict) {
     case "isolated":
       return `ISOLATED: ${describeAllowance(gpus)}, and had no context elsewhere`;
-    case "violated": {
-      const strays = new Set(violations.map(({ index }) => index));
-      const pids = new Set(violations.map(({ pid }) => pid));
-      const size = threshold === 0 ? "" : ` of more than ${formatBytes(threshold)}`;
-      return `VIOLATED: ${describeAllowance(gpus)}; ${
-        plural(pids.size, "process", "processes")
-      } of it had a ` +
-        `context${size} out of place, on GPU ${formatRanges([...strays]).join(",")}`;
-    }
+    case "violated":
+      return `VIOLATED: ${[describeAllowance(gpus), ...describeViolations(isolation)].join("; ")}`;
     case "unproven":
       return `NOT PROVEN: ${describeAllowance(gpus)}; whether it kept to that could not be seen`;
   }
+}
+
+function describeViolations({ violations, threshold }: IsolationVerdict): readonly string[] {
+  const size = threshold === 0 ? "" : ` of more than ${formatBytes(threshold)}`;
+  const [own, others] = [false, true].map((isIntruder) =>
+    violations.filter(({ cause }) => (cause === "intruder") === isIntruder)
+  );
+  return [
+    ...(own && own.length > 0
+      ? [`${countProcesses(own)} of it had a context${size} out of place, on ${nameGpus(own)}`]
+      : []),
+    ...(others && others.length > 0
+      ? [`${countProcesses(others)} of others had a context${size} on ${nameGpus(others)}`]
+      : []),
+  ];
+}
+
+function describeMachine({ verdict, violations }: IsolationVerdict, rules: readonly JudgedRule[]): string {
+  const pids = new Set(rules.flatMap((rule) => rule.pids));
+  switch (verdict) {
+    case "isolated":
+      return `ISOLATED: ${
+        plural(pids.size, "process", "processes")
+      } had a context, and all kept to the rules`;
+    case "violated": {
+      const broken = rules.filter((rule) => rule.verdict === "violated");
+      return `VIOLATED: ${countProcesses(violations)} broke ${
+        plural(broken.length, "rule")
+      } of ${rules.length}` +
+        `, on ${nameGpus(violations)}`;
+    }
+    case "unproven":
+      return "NOT PROVEN: whether everybody kept to the rules could not be seen";
+  }
+}
+
+function describeRule({ line, text, verdict, pids }: JudgedRule): string {
+  const place = line === 0 ? "default" : `line ${line}`;
+  return `${place}: ${text}: ${plural(pids.length, "process", "processes")}, ${
+    verdict === "unproven" ? "not proven" : verdict
+  }`;
+}
+
+function countProcesses(violations: readonly IsolationViolation[]): string {
+  return plural(new Set(violations.map(({ pid }) => pid)).size, "process", "processes");
+}
+
+function nameGpus(violations: readonly IsolationViolation[]): string {
+  return `GPU ${formatRanges([...new Set(violations.map(({ index }) => index))]).join(",")}`;
 }
 
 function describeAllowance(gpus: readonly IsolatedGpu[]): string {
@@ -55,15 +106,28 @@ function describeAllowance(gpus: readonly IsolatedGpu[]): string {
   return `the job was given ${names.length === 0 ? "no GPU" : names.join(" and ")}`;
 }
 
-function violationLines(
-  { index, pid, command, contextBytes, explanation, fix, cause }: IsolationViolation,
-  width: number | undefined,
-): readonly string[] {
+/** One violation as one sentence. */
+export function formatViolation(violation: IsolationViolation): string {
+  const { index, pid, command, contextBytes, cause, party } = violation;
+  const whose = party === undefined ? "" : ` of ${nameParty(party)}`;
+  return `PID ${pid} (${printable(command)})${whose} had ${
+    formatBytes(contextBytes)
+  } on GPU ${index}: ${cause}`;
+}
+
+function violationLines(violation: IsolationViolation, width: number | undefined): readonly string[] {
+  const { explanation, fix, rule } = violation;
   return [
-    `PID ${pid} (${printable(command)}) had ${formatBytes(contextBytes)} on GPU ${index}: ${cause}`,
+    formatViolation(violation),
+    ...(rule ? wrap(printable(formatBroken(rule)), { width, label: "  rule: " }) : []),
     ...wrap(printable(explanation), { width, label: "  why: " }),
     ...wrap(printable(fix), { width, label: "  fix: " }),
   ];
+}
+
+/** The rule that was broken, and where it stands. */
+export function formatBroken({ line, text }: RulePlace): string {
+  return line === 0 ? text : `${text} (line ${line})`;
 }
 
 function titled(title: string, lines: readonly string[]): readonly string[] {

@@ -1,8 +1,7 @@
 /** Prints findings about Python sources as a compiler would. */
 import { plural, printable } from "../core/text.ts";
-import type { Finding, Place, Severity } from "../analysis/lint/finding.ts";
-
-const SEVERITIES: readonly Severity[] = ["error", "warning", "note"];
+import type { Finding, Place } from "../analysis/lint/finding.ts";
+import { SEVERITIES } from "../model/lint_rules.ts";
 
 /** What was checked. */
 export interface LintSummary {

@@ -1,41 +1,56 @@
 /** Findings about Python sources as JSON, `gpuctl.lint/1`. */
-import type { Finding, judgeFindings } from "../analysis/lint/finding.ts";
+import type { Finding, judgeFindings, Place, Related } from "../analysis/lint/finding.ts";
+import type { FindingJson, LintJson, RelatedJson } from "../model/schema/lint.ts";
 import { renderJson } from "./json.ts";
 
-/** Name and major version of the format. Keys may be added within a version; none changes its meaning. */
-const LINT_SCHEMA_NAME = "gpuctl.lint/1";
+type LintEnding = ReturnType<typeof judgeFindings>;
 
 /** What each ending of a check is called in a document. */
 const VERDICTS = { finding: "found", unavailable: "undecided", ok: "fine" } as const satisfies Record<
-  ReturnType<typeof judgeFindings>,
-  string
+  LintEnding,
+  LintJson["verdict"]
 >;
 
 /** Everything that was found in some files, and what it comes to. */
 export function renderLintJson(
   findings: readonly Finding[],
-  { files, ending }: {
-    readonly files: readonly string[];
-    readonly ending: ReturnType<typeof judgeFindings>;
-  },
+  checked: { readonly files: readonly string[]; readonly ending: LintEnding },
 ): string {
-  return renderJson({
-    schema: LINT_SCHEMA_NAME,
-    verdict: VERDICTS[ending],
-    files,
-    findings: findings.map(({ rule, severity, isDecided, place, message, fix, related, correctedOrder }) => ({
-      rule,
-      severity,
-      decided: isDecided,
-      ...encodePlace(place),
-      message,
-      fix,
-      related: related.map((each) => ({ ...encodePlace(each.place), text: each.text })),
-      correctedOrder,
-    })),
-  });
+  return renderJson(encodeLint(findings, checked));
 }
 
-function encodePlace({ path, cell, line, column }: Finding["place"]) {
+/** The same as a plain object for JSON. */
+export function encodeLint(
+  findings: readonly Finding[],
+  { files, ending }: { readonly files: readonly string[]; readonly ending: LintEnding },
+): LintJson {
+  return {
+    schema: "gpuctl.lint/1",
+    verdict: VERDICTS[ending],
+    files: [...files],
+    findings: findings.map(encodeFinding),
+  };
+}
+
+function encodeFinding(
+  { rule, severity, isDecided, place, message, fix, related, correctedOrder }: Finding,
+): FindingJson {
+  return {
+    rule,
+    severity,
+    decided: isDecided,
+    ...encodePlace(place),
+    message,
+    fix,
+    related: related.map(encodeRelated),
+    correctedOrder: [...correctedOrder],
+  };
+}
+
+function encodeRelated({ place, text }: Related): RelatedJson {
+  return { ...encodePlace(place), text };
+}
+
+function encodePlace({ path, cell, line, column }: Place): Omit<RelatedJson, "text"> {
   return { path, cell: cell ?? null, line, column };
 }

@@ -1,6 +1,6 @@
 /** The last lines of a snapshot: the answer to the question that it was taken for. */
 import { plural } from "../core/text.ts";
-import type { Snapshot } from "../model/snapshot.ts";
+import { isAllSeen, type Snapshot } from "../model/snapshot.ts";
 import { wrap } from "./layout.ts";
 import { type Concern, CONCERNS, formatRanges, formatSum } from "./snapshot_columns.ts";
 import type { TableOptions } from "./table.ts";
@@ -96,9 +96,4 @@ function sayNothing(snapshot: Snapshot): string {
   if (!isAllSeen(snapshot)) return "Nothing left behind was seen, but not everything could be seen.";
   const isIdle = snapshot.gpus.every(({ gpu }) => gpu.memoryUsed.ok && gpu.memoryUsed.value === 0);
   return isIdle && snapshot.holders.length === 0 ? "Nobody holds GPU memory." : "Nothing was left behind.";
-}
-
-function isAllSeen({ driver, gpus, problems }: Snapshot): boolean {
-  return driver.ok && gpus.length > 0 && problems.length === 0 &&
-    gpus.every(({ gpu }) => gpu.processList.state === "known" && gpu.memoryUsed.ok);
 }

@@ -4,6 +4,7 @@ import { printable } from "../core/text.ts";
 import type { Problem, Snapshot, SourceName } from "../model/snapshot.ts";
 import { COLOUR, PLAIN } from "./colour.ts";
 import { wrap } from "./layout.ts";
+import { SIMULATED } from "./simulated.ts";
 import { formatRanges } from "./snapshot_columns.ts";
 import { ghostLines } from "./snapshot_ghosts.ts";
 import { gpuLines } from "./snapshot_gpus.ts";
@@ -51,14 +52,12 @@ function headLines(
     SOURCE_WORDS[source],
   ];
   const head = wrap(printable(parts.filter((part) => part !== undefined).join(", ")), { width, label: "" });
-  return simulated ? [paint("SIMULATED SERVER: no real GPU is behind these numbers", "bold"), ...head] : head;
+  return simulated ? [paint(SIMULATED, "bold"), ...head] : head;
 }
 
 /** A saved text may name no time, or one of a zone that nobody knows. */
 function formatMoment(takenAt: Snapshot["takenAt"]): string {
-  return takenAt.ok
-    ? `${takenAt.value.slice(0, 19).replace("T", " ")} UTC`
-    : `time ${formatAbsent(takenAt)}`;
+  return takenAt.ok ? `${takenAt.value.slice(0, 19).replace("T", " ")} UTC` : `time ${formatAbsent(takenAt)}`;
 }
 
 function formatDriver(

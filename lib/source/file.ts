@@ -2,20 +2,17 @@
  * Saved files as a source. This file reads bytes, says what kind of text they are, and reads our own snapshots; saved
  * nvidia-smi text is for `smi/`.
  */
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { errnoOf, GpuctlError, messageOf } from "../core/errors.ts";
 import { printable } from "../core/text.ts";
-import { type Bytes, bytes, formatBytes } from "../core/units.ts";
+import { type Bytes, bytes } from "../core/units.ts";
 import { parseSnapshot } from "../model/decode.ts";
 import type { Snapshot } from "../model/snapshot.ts";
+import { readBounded } from "../native/bounded_file.ts";
 
 /** Larger than any snapshot: one with 10,000 holders has about 10 MiB. */
 export const MOST_FILE_BYTES: Bytes = bytes(64 * 1024 ** 2);
 
 const STANDARD_INPUT = 0;
-const CHUNK_BYTES = 64 * 1024;
-/** How long to wait for a pipe that somebody has set not to block. */
-const PIPE_PAUSE_MS = 5;
 
 /**
  * Reads a snapshot that gpuctl wrote, from a file or, for `-`, from standard input.
@@ -35,17 +32,18 @@ export function readSnapshotFile(path: string): Snapshot {
 export function readFileText(path: string): string {
   let text: string;
   try {
-    text = new TextDecoder().decode(readBytes(path));
+    text = new TextDecoder().decode(readBounded(path === "-" ? STANDARD_INPUT : path, MOST_FILE_BYTES));
   } catch (error) {
-    if (error instanceof GpuctlError) throw error;
     const code = errnoOf(error) ?? "";
     throw new GpuctlError(
       code === "EACCES" || code === "EPERM" ? "denied" : "unavailable",
-      `Cannot read ${nameOf(path)}: ${ERRNO_WORDS[code] ?? messageOf(error)}`,
+      `Cannot read ${nameOfFile(path)}: ${ERRNO_WORDS[code] ?? messageOf(error)}`,
       { cause: error },
     );
   }
-  if (text.trim() === "") throw new GpuctlError("unavailable", `Cannot read ${nameOf(path)}: it is empty`);
+  if (text.trim() === "") {
+    throw new GpuctlError("unavailable", `Cannot read ${nameOfFile(path)}: it is empty`);
+  }
   return text;
 }
 
@@ -65,7 +63,9 @@ export function toSnapshot(text: string, path: string): Snapshot {
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
     const state = cause.message.replace(/^Cannot \w+ snapshot: /, "");
-    throw new GpuctlError("unavailable", `Cannot read ${nameOf(path)} as a snapshot: ${state}`, { cause });
+    throw new GpuctlError("unavailable", `Cannot read ${nameOfFile(path)} as a snapshot: ${state}`, {
+      cause,
+    });
   }
 }
 
@@ -77,55 +77,7 @@ const ERRNO_WORDS: Readonly<Record<string, string>> = {
   EPERM: "permission denied",
 };
 
-function nameOf(path: string): string {
+/** What messages call the file at a path. */
+export function nameOfFile(path: string): string {
   return path === "-" ? "standard input" : printable(path);
-}
-
-function readBytes(path: string): Uint8Array {
-  if (path === "-") return readDescriptor(STANDARD_INPUT, path);
-  const descriptor = openSync(path, "r");
-  try {
-    return readDescriptor(descriptor, path);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function readDescriptor(descriptor: number, path: string): Uint8Array {
-  // A regular file tells its size before a byte is read; a pipe or a device has none to tell.
-  if (fstatSync(descriptor).size > MOST_FILE_BYTES) throw tooLarge(path);
-  const chunks: Uint8Array[] = [];
-  let total = 0;
-  for (let chunk = readChunk(descriptor); chunk.length > 0; chunk = readChunk(descriptor)) {
-    chunks.push(chunk);
-    total += chunk.length;
-    if (total > MOST_FILE_BYTES) throw tooLarge(path);
-  }
-  const whole = new Uint8Array(total);
-  let place = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, place);
-    place += chunk.length;
-  }
-  return whole;
-}
-
-/** The next bytes; none at the end. */
-function readChunk(descriptor: number): Uint8Array {
-  const chunk = new Uint8Array(CHUNK_BYTES);
-  while (true) {
-    try {
-      return chunk.subarray(0, readSync(descriptor, chunk));
-    } catch (error) {
-      if (errnoOf(error) !== "EAGAIN") throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PIPE_PAUSE_MS);
-    }
-  }
-}
-
-function tooLarge(path: string): GpuctlError {
-  return new GpuctlError(
-    "unavailable",
-    `Cannot read ${nameOf(path)}: it is larger than ${formatBytes(MOST_FILE_BYTES)}`,
-  );
 }

@@ -1,6 +1,8 @@
 /** `fuser -v` on the driver's device nodes: one line a process and node, the node named on its first line only. */
 import { isPid } from "../core/ids.ts";
-import { findListedNode, HolderLog, type ListedHolder } from "./listed_holder.ts";
+import type { ListedHolder } from "../model/listed_holder.ts";
+import { CUT_VALUE } from "./smi/clean.ts";
+import { findListedNode, HolderLog } from "./listed_holder.ts";
 
 /** Where a listing ends, whom it names, and the lines that could not be read (numbers count from 0). */
 export interface HolderListing {
@@ -52,7 +54,9 @@ function addRow(log: HolderLog, rest: string, place: Place): boolean {
   if (digits !== undefined && command !== undefined) {
     const pid = Number(digits);
     if (!isPid(pid)) return false;
-    log.add({ pid, ...(user === undefined ? {} : { user }), command }, { ...place, ...usesOf(access) });
+    const isCut = command.endsWith(CUT_VALUE);
+    const who = { pid, ...(user === undefined ? {} : { user }), ...(isCut ? {} : { command }) };
+    log.add(who, { ...place, ...usesOf(access) });
     return true;
   }
   if (!BRIEF_ROW.test(rest)) return false;

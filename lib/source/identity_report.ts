@@ -13,7 +13,8 @@ import {
   parseBusId,
 } from "../core/ids.ts";
 import { type Absent, absent, known, type Reading } from "../core/reading.ts";
-import type { DriverReport, Gpu } from "../model/gpu.ts";
+import type { DriverReport } from "../model/gpu.ts";
+import { identifiedGpu } from "../model/identified_gpu.ts";
 import { parseModuleVersion } from "./nvml/versions.ts";
 
 /** What is known of one GPU without the driver's help. */
@@ -59,7 +60,7 @@ export function parseInformation(text: string, folder: string): GpuIdentity {
     uuid: gpuUuid(uuid === "" || uuid.includes("?") ? `bus:${folder}` : uuid),
     name: name ? known(name) : absent("not-reported"),
     busId: known(parseBusId(entries.get("Bus Location") ?? folder)),
-    minor: minor !== undefined && /^\d+$/.test(minor)
+    minor: minor !== undefined && /^\d{1,5}$/.test(minor)
       ? known(deviceMinor(Number(minor)))
       : absent("not-reported"),
   };
@@ -69,23 +70,7 @@ export function parseInformation(text: string, folder: string): GpuIdentity {
 export function identityReport(gpus: readonly GpuIdentity[], reason: Absent): DriverReport {
   return {
     driver: { version: readModuleVersion(reason), libraryVersion: reason, cudaVersion: reason },
-    gpus: gpus.map((gpu, index): Gpu => ({
-      ...gpu,
-      index: gpuIndex(index),
-      memoryTotal: reason,
-      memoryUsed: reason,
-      memoryReserved: reason,
-      memoryFree: reason,
-      usedIncludesReserve: reason,
-      utilization: reason,
-      persistenceMode: reason,
-      computeMode: reason,
-      displayActive: reason,
-      migMode: reason,
-      migInstances: reason,
-      recoveryAction: reason,
-      processList: { state: "unknown", reason },
-    })),
+    gpus: gpus.map((gpu, index) => identifiedGpu({ ...gpu, index: gpuIndex(index) }, reason)),
     unreadableGpus: [],
   };
 }

@@ -1,23 +1,6 @@
 import { deviceMinor, type Pid } from "../core/ids.ts";
+import type { ListedHolder, ListedUse } from "../model/listed_holder.ts";
 import type { DeviceNode } from "../model/observation.ts";
-
-/** What a listing says that a process has of one device node. */
-export interface ListedUse {
-  readonly path: string;
-  readonly node: DeviceNode;
-  readonly isOpen: boolean;
-  readonly isMapped: boolean;
-}
-
-/** A process in the output of fuser or lsof. Such a listing gives no start time, so nothing can be ended by it. */
-export interface ListedHolder {
-  readonly pid: Pid;
-  /** As printed; lsof and ps cut long names and put a `+` at the end. */
-  readonly user?: string;
-  /** The process's own short name, at most 15 bytes (comm of proc_pid_stat(5)), where the listing has it. */
-  readonly command?: string;
-  readonly uses: readonly ListedUse[];
-}
 
 const NODE_KINDS = new Map(
   [
@@ -30,7 +13,7 @@ const NODE_KINDS = new Map(
 
 /** The device node of the driver that a path names; `undefined` for any other file. */
 export function findListedNode(path: string): DeviceNode | undefined {
-  const minor = /^\/dev\/nvidia(\d{1,5})$/.exec(path)?.[1];
+  const minor = /^\/dev\/nvidia(\d{1,4})$/.exec(path)?.[1];
   if (minor !== undefined) return { kind: "gpu", minor: deviceMinor(Number(minor)) };
   for (const [name, kind] of NODE_KINDS) if (path === name) return { kind };
   if (/^\/dev\/nvidia-caps\/nvidia-cap\d{1,6}$/.test(path)) return { kind: "capability" };

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { GpuctlError, stateOf } from "../core/errors.ts";
+import { renderJsonLine } from "../render/json.ts";
 import { makePrivateFolder, type User } from "./places.ts";
 import type { AuditLog } from "./ports.ts";
 
@@ -12,7 +13,7 @@ export function openAuditFile(path: string, user: User): AuditLog {
   return {
     path,
     append(record) {
-      const line = new TextEncoder().encode(`${JSON.stringify(record)}\n`);
+      const line = new TextEncoder().encode(renderJsonLine(record));
       try {
         makePrivateFolder(path, user);
         const descriptor = openSync(path, FLAGS, 0o600);

@@ -26,6 +26,7 @@ const LOOKING = new Set([
   "diff",
   "diff-before-after",
   "verify-isolation",
+  "reset-gpu",
 ]);
 
 /** Starts a helper if the command line is one that begins with a look at a driver. */

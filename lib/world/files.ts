@@ -1,25 +1,20 @@
-import {
-  closeSync,
-  fchmodSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { errnoOf, type Failure, GpuctlError, stateOf } from "../core/errors.ts";
+import { bytes } from "../core/units.ts";
+import { readBounded } from "../native/bounded_file.ts";
 import { findOwnDescriptor } from "./own_descriptor.ts";
 import type { Files } from "./ports.ts";
 
 const OWNER_ONLY = 0o600;
+/** Larger than any settings; a notebook with its pictures may have this much. */
+const MOST_TEXT_BYTES = bytes(64 * 1024 ** 2);
+const WORLD_READABLE = 0o644;
 
 /** The machine's file system. */
 export const realFiles: Files = {
-  readText: (path) => readFileSync(path, "utf8"),
+  readText: (path) => new TextDecoder().decode(readBounded(path, MOST_TEXT_BYTES)),
   writeWhole,
 };
 
@@ -27,11 +22,12 @@ export const realFiles: Files = {
  * Writes a new file beside the old one and puts it in its place: a reader sees the one or the other, never a half. A
  * symbolic link to a file is replaced, not followed; a device, a pipe or a descriptor of ours is written to.
  */
-function writeWhole(path: string, text: string): void {
+function writeWhole(path: string, text: string, options?: { readonly isWorldReadable: boolean }): void {
+  const mode = options?.isWorldReadable ? WORLD_READABLE : OWNER_ONLY;
   const own = findOwnDescriptor(path);
   if (own !== undefined) attempt(path, () => writeText(own, text));
-  else if (isStream(path)) attempt(path, () => writeFile(path, text, { flags: "w", mode: OWNER_ONLY }));
-  else replaceFile(path, text, OWNER_ONLY);
+  else if (isStream(path)) attempt(path, () => writeFile(path, text, { flags: "w", mode }));
+  else replaceFile(path, text, mode);
 }
 
 /**

@@ -10,7 +10,6 @@ import { bindOwnProcess, type OwnProcessCalls } from "../native/own_process.ts";
 import { bindSpawn, type SpawnCalls } from "../native/spawn.ts";
 import { isOwnChild } from "../proc/own_children.ts";
 import { jobEnvironment, ownWords, resolveScript } from "./job_command.ts";
-import { catchJobSignals } from "./job_signal_handlers.ts";
 import type { Job, JobRunner, OrphanFate, PassedSignal, ProcessTable, StartFailure } from "./ports.ts";
 
 export interface RunnerWorld {
@@ -89,10 +88,6 @@ class RealJobRunner implements JobRunner {
     const descendants = (children.get(this.ownPid) ?? []).filter(({ pid }) => !isOwnChild(pid));
     for (const process of descendants) descendants.push(...children.get(process.pid) ?? []);
     return descendants;
-  }
-
-  catchSignals(onSignal: Parameters<JobRunner["catchSignals"]>[0]): Disposable {
-    return catchJobSignals(onSignal);
   }
 
   [Symbol.dispose](): void {

@@ -22,6 +22,8 @@ export interface Hardware {
   readonly recogniser: DeviceRecogniser;
   readonly readIdentities: () => readonly GpuIdentity[];
   readonly sampler: Sampler;
+  /** What the last answer of the sampler leaves out or doubts, beside what its readings say. */
+  readonly remarks?: () => readonly Problem[];
   /** The PID namespace in which everybody on this hardware has a pid; the kernel's first unless given. */
   readonly firstPidNamespace?: string | undefined;
   /** The process in which the driver is called now. It opens GPUs and is no finding. */
@@ -66,7 +68,7 @@ export async function observeMachine(
     host: readHost(),
     report,
     scan: known(joined.scan),
-    problems,
+    problems: [...problems, ...hardware.remarks?.() ?? []],
   };
 }
 

@@ -7,11 +7,15 @@ import type { ChildEnd } from "../model/diff.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { DeviceUse, Observation } from "../model/observation.ts";
 import type { ResetFacts } from "../model/reset_facts.ts";
+import type { AuditJson } from "../model/schema/audit.ts";
 import type { Snapshot } from "../model/snapshot.ts";
 import type { Environment, Owner, Process, ProcessIdentity, ProcStat } from "../model/process.ts";
 import type { JobPlan, ServerPlan } from "../model/simulation.ts";
 import type { FoundUnit, UnitFile } from "../model/unit_file.ts";
 import type { LiveSource, SourceChoice } from "../model/source_choice.ts";
+import type { ToolRun } from "../model/tool_run.ts";
+
+export type { ToolRun };
 
 export interface Clock {
   /** Wall-clock time in ISO 8601, UTC. */
@@ -33,14 +37,18 @@ export interface Terminal {
   readonly isJournal: boolean;
 }
 
-/** What a look at the machine may cost. */
-export interface LookOptions {
-  /** How long the driver may take to answer. */
-  readonly within: Milliseconds;
+/** What is read of each GPU beside what every look reads. */
+export interface LookExtras {
   /** Utilization costs about 4 ms a GPU. */
   readonly withUtilization: boolean;
   /** What bears on a reset: another few milliseconds a GPU. */
   readonly withHealth?: true;
+}
+
+/** What a look at the machine may cost. */
+export interface LookOptions extends LookExtras {
+  /** How long the driver may take to answer. */
+  readonly within: Milliseconds;
 }
 
 /** A look at the driver alone, again and again, for sampling. The helper stays up between looks. */
@@ -138,15 +146,16 @@ export interface JobRunner extends Disposable {
   start(command: readonly string[], changes: Readonly<Record<string, string>>): Job | StartFailure;
   /** Every process that descends from us, our helpers left out: the job's, escaped ones included. */
   listDescendants(): readonly ProcStat[];
-  /** Until disposed of, no signal in `PassedSignal` ends us: `onSignal` is told instead. */
-  catchSignals(onSignal: (caught: CaughtSignal) => void): Disposable;
 }
 
+/** Until disposed of, no signal in `PassedSignal` ends us: `onSignal` is told instead. */
+export type CatchSignals = (onSignal: (caught: CaughtSignal) => void) => Disposable;
+
 export interface Files {
-  /** @throws the system's error, with its code */
+  /** Reads a whole file of at most 64 MiB. @throws the system's error, with its code; another if it is larger */
   readText(path: string): string;
-  /** Writes the whole file or leaves it as it was; mode 0600, no link followed. */
-  writeWhole(path: string, text: string): void;
+  /** Writes the whole file or leaves it as it was, no link followed; mode 0600, or 0644 whatever the umask says. */
+  writeWhole(path: string, text: string, options?: { readonly isWorldReadable: boolean }): void;
 }
 
 /** Files that are written after work that must not be done in vain. */
@@ -201,20 +210,6 @@ export interface Systemd {
   order(words: readonly string[]): Promise<string>;
 }
 
-/** How a program ended that was run with a limit. `stuck` means that not even SIGKILL ends it: it waits in the kernel. */
-export type ToolRun =
-  | {
-    readonly kind: "ended";
-    readonly status: number | undefined;
-    readonly signal: string | undefined;
-    /** Standard output, then standard error. */
-    readonly text: string;
-  }
-  | { readonly kind: "not-started"; readonly message: string }
-  | { readonly kind: "timed-out" }
-  | { readonly kind: "too-long" }
-  | { readonly kind: "stuck"; readonly pid: number };
-
 /** What a reset is planned and done with. */
 export interface ResetTools {
   /** Reads the kernel and the services. Never rejects: what could not be read is absent. */
@@ -252,9 +247,12 @@ export interface World {
   readonly notes: Notes;
   /** The record at this path, or at the place that acts on this source are recorded in. */
   openAuditLog(path: string | undefined, source: LiveSource): AuditLog;
+  /** What the machine that a source is can be reset with. `smi` is the nvidia-smi to run, unless the installed one. */
+  openResetTools(source: LiveSource, options: { readonly smi: string | undefined }): Promise<ResetTools>;
   readonly details: ProcessDetails;
   readonly origins: ProcessOrigins;
   readonly outputs: OutputFiles;
+  readonly catchSignals: CatchSignals;
   /** Opens what starts commands; dispose of it once everything that they left has been looked at. */
   openJobRunner(orphans?: OrphanFate): Promise<JobRunner>;
   readonly simulation: Simulation;
@@ -291,5 +289,5 @@ export interface AuditLog {
    *
    * @throws {GpuctlError} if it cannot: then nothing may be done that it should tell of
    */
-  append(record: Readonly<Record<string, unknown>>): void;
+  append(record: AuditJson): void;
 }

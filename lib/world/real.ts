@@ -21,12 +21,13 @@ import { openAuditFile } from "./audit_log.ts";
 import { realClock } from "./clock.ts";
 import { failureOf, realFiles } from "./files.ts";
 import type { EarlyHelper } from "./early_helper.ts";
+import { catchSignals } from "./signal_handlers.ts";
 import { createLocks } from "./locks.ts";
 import { createNotes } from "./notes.ts";
 import { type Hardware, observeMachine } from "./observe.ts";
 import { realOutputFiles } from "./output_files.ts";
 import { auditPath, type User } from "./places.ts";
-import type { LookOptions, ProcessTable, Sampler, World } from "./ports.ts";
+import type { LookOptions, ProcessTable, World } from "./ports.ts";
 import { realDetails, realOrigins } from "./process_details.ts";
 import { selfCommand } from "./self.ts";
 import { openTerminal } from "./terminal.ts";
@@ -67,6 +68,11 @@ export async function openWorld({ early, given }: Start): Promise<World> {
     openPopulation: async () =>
       (await import("../proc/population.ts")).openPopulation(libc, { clock: realClock }),
     openAuditLog: (path, source) => openAuditFile(path ?? auditPath(source, user), user),
+    catchSignals,
+    openResetTools: async (source, { smi }) => {
+      const { openResetTools } = await import("./reset_tools.ts");
+      return await openResetTools(source, { smi, searchPath: searchPathOf(user), clock: realClock });
+    },
     openJobRunner: async (orphans = "adopted") => {
       const { openJobRunner } = await import("./job_runner.ts");
       return await openJobRunner({ processes, given, orphans });
@@ -172,13 +178,18 @@ async function openSmi({ processes, user }: Base): Promise<SmiSource> {
     import("../source/smi/locate.ts"),
     import("../source/smi/live.ts"),
   ]);
-  // Root's search path is somebody else's if it came in from outside.
-  const place = findSmi(user.uid === 0 ? {} : { searchPath: variable("PATH") ?? "" });
+  const searchPath = searchPathOf(user);
+  const place = findSmi(searchPath === undefined ? {} : { searchPath });
   if (place === undefined) {
     throw new GpuctlError("unavailable", "Cannot ask nvidia-smi: it is not installed here");
   }
   const records = stuckRecordsOf(user.uid, user.runtimeDirectory);
   return new SmiSource({ place, clock: realClock, processes, records });
+}
+
+/** Where this user's own programs lie. Root's search path is somebody else's if it came in from outside. */
+function searchPathOf({ uid }: User): string | undefined {
+  return uid === 0 ? undefined : variable("PATH") ?? "";
 }
 
 function makeTemporaryFolder(): ReturnType<World["temporaryFolder"]> {

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { GpuctlError, messageOf } from "../core/errors.ts";
+import { absent, known, type Reading } from "../core/reading.ts";
 import { quoteArguments } from "../core/text.ts";
 import { type Milliseconds, milliseconds } from "../core/units.ts";
 import type { FoundUnit } from "../model/unit_file.ts";
@@ -53,10 +54,9 @@ export function openSystemd(
       hint: "run it with sudo; gpuctl systemd print shows the units to everybody",
     });
   }
-  const systemctl = places.systemctl.find((path) => existsSync(path));
-  if (!existsSync(places.booted) || systemctl === undefined) {
-    const why = systemctl === undefined ? "systemctl is not installed" : "systemd does not run this machine";
-    throw new GpuctlError("unavailable", `Cannot change the units of systemd: ${why}`, {
+  const systemctl = findSystemctl(places);
+  if (!systemctl.ok) {
+    throw new GpuctlError("unavailable", `Cannot change the units of systemd: ${systemctl.detail}`, {
       hint: "any scheduler can run: gpuctl clean-zombies --yes --quiet --min-age 5m",
     });
   }
@@ -67,8 +67,17 @@ export function openSystemd(
     writeUnit: ({ name, text }) => replaceFile(unitPath(name), text, FOR_EVERYBODY),
     removeUnit: (name) => removeUnit(unitPath(name)),
     checkProgram,
-    order: (words) => order(systemctl, words, deadline),
+    order: (words) => runSystemctl(systemctl.value, words, deadline),
   };
+}
+
+/** Where systemctl lies; absent where systemd does not run the machine. */
+export function findSystemctl(places: SystemdPlaces): Reading<string> {
+  const systemctl = places.systemctl.find((path) => existsSync(path));
+  if (systemctl === undefined) return absent("not-supported", "systemctl is not installed");
+  return existsSync(places.booted)
+    ? known(systemctl)
+    : absent("not-supported", "systemd does not run this machine");
 }
 
 function findUnit(path: string): FoundUnit | undefined {
@@ -128,7 +137,16 @@ function whoElseMayWrite(path: string): string | undefined {
   return undefined;
 }
 
-function order(systemctl: string, words: readonly string[], deadline: Milliseconds): Promise<string> {
+/**
+ * Gives systemctl an order and returns what it printed.
+ *
+ * @throws {GpuctlError} `partial` with its words if it refuses or does not answer in time
+ */
+export function runSystemctl(
+  systemctl: string,
+  words: readonly string[],
+  deadline: Milliseconds,
+): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const options = {
     encoding: "utf8",

@@ -3,6 +3,8 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runGpuctl } from "../support/binary.ts";
+import { parseDocument, parseDocumentLines } from "../support/documents.ts";
+import type { Look } from "../support/look.ts";
 import type { Ended } from "../support/running_program.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { environmentOf, type Ground, isRunning, isSucceeded, kill, plant, type Planted } from "./grove.ts";
@@ -155,9 +157,7 @@ function judgeEnd(planted: Planted): Failure[] {
 function judgeAudit({ server }: Ground, planted: readonly Planted[]): Failure[] {
   const path = join(server, "audit.jsonl");
   if (!existsSync(path)) return [];
-  const records: AuditRecord[] = readFileSync(path, "utf8").trimEnd().split("\n").map((line) =>
-    JSON.parse(line)
-  );
+  const records: AuditRecord[] = parseDocumentLines(readFileSync(path, "utf8"));
   return records.filter(({ event }) => event === "intent").flatMap(({ at, act }): Failure[] => {
     const what = `an act on PID ${act.pid} (${act.class})`;
     for (const { tree, identities, doomedSince } of planted) {
@@ -176,7 +176,7 @@ function judgeAudit({ server }: Ground, planted: readonly Planted[]): Failure[] 
 /** Memory of somebody dead may stay only where somebody has it who may stay. */
 async function judgeGhosts({ server }: Ground, planted: readonly Planted[]): Promise<Failure[]> {
   const { stdout } = await runExpecting(["snapshot", "--json", "--source", `sim:${server}`], [0, 3, 10]);
-  const { ghosts }: { readonly ghosts: readonly { readonly pid: number }[] } = JSON.parse(stdout);
+  const { ghosts } = parseDocument<Look>(stdout);
   return ghosts.flatMap(({ pid }) => {
     const owners = planted.filter(({ identities }) =>
       [...identities.values()].some((each) => each.pid === pid)

@@ -38,6 +38,15 @@ int main(void) {
   SIZE(nvmlPciInfo_t);
   FIELD(nvmlPciInfo_t, busId);
   LENGTH(nvmlPciInfo_t, busId);
+  SIZE(nvmlGpuFabricInfo_t);
+  FIELD(nvmlGpuFabricInfo_t, status);
+  FIELD(nvmlGpuFabricInfo_t, state);
+  SIZE(nvmlGpuFabricInfo_v2_t);
+  /* nvmlGpuFabricInfo_v2: NVML_STRUCT_VERSION(GpuFabricInfo, 2) */
+  printf("nvmlGpuFabricInfo_v2_t.versionWord %zu\n", sizeof(nvmlGpuFabricInfo_v2_t) | (size_t)2 << 24);
+  FIELD(nvmlGpuFabricInfo_v2_t, version);
+  FIELD(nvmlGpuFabricInfo_v2_t, status);
+  FIELD(nvmlGpuFabricInfo_v2_t, state);
   SIZE(nvmlUtilization_t);
   FIELD(nvmlUtilization_t, gpu);
   FIELD(nvmlUtilization_t, memory);

@@ -25,6 +25,8 @@ test("layouts.ts has every struct as the C compiler lays it out", () => {
       ...flatten("nvmlProcessInfo_v2_t", layouts.PROCESS_V2),
       ...flatten("nvmlProcessDetail_v1_t", layouts.PROCESS_DETAIL),
       ...flatten("nvmlPciInfo_t", layouts.PCI_INFO),
+      ...flatten("nvmlGpuFabricInfo_t", layouts.FABRIC_V1),
+      ...flatten("nvmlGpuFabricInfo_v2_t", layouts.FABRIC_V2),
       ...flatten("nvmlUtilization_t", layouts.UTILIZATION),
       ...flatten("nvmlFieldValue_t", layouts.FIELD_VALUE),
     },

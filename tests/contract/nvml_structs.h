@@ -30,6 +30,22 @@ typedef struct {
   char busId[32];
 } nvmlPciInfo_t;
 
+typedef struct {
+  unsigned char clusterUuid[16];
+  int status; /* nvmlReturn_t */
+  unsigned int cliqueId;
+  unsigned char state;
+} nvmlGpuFabricInfo_t;
+
+typedef struct {
+  unsigned int version;
+  unsigned char clusterUuid[16];
+  int status; /* nvmlReturn_t */
+  unsigned int cliqueId;
+  unsigned char state;
+  unsigned int healthMask;
+} nvmlGpuFabricInfo_v2_t;
+
 typedef struct { unsigned int gpu, memory; } nvmlUtilization_t;
 
 typedef union {

@@ -215,3 +215,72 @@ EXPORT int nvmlDeviceGetComputeInstanceId(handle h, unsigned *id) {
   *id = instance_of(g, h)->ci;
   return SUCCESS;
 }
+
+/* What bears on a reset. Of all of these only the GPU itself speaks. */
+#define HEALTH(h) \
+  DEVICE(h); \
+  struct health *x = &g->health
+EXPORT int nvmlDeviceGetEccMode(handle h, int *current, int *pending) {
+  HEALTH(h);
+  *current = (int)x->ecc_current;
+  *pending = (int)x->ecc_pending;
+  return SUCCESS;
+}
+EXPORT int nvmlDeviceGetTotalEccErrors(handle h, int type, int counter, u64 *count) {
+  HEALTH(h);
+  /* Uncorrected and volatile; any other number would be another counter's. */
+  if (type != 1 || counter != 0) return INVALID_ARGUMENT;
+  *count = x->uncorrected;
+  return SUCCESS;
+}
+EXPORT int nvmlDeviceGetRemappedRows(handle h, unsigned *corrected, unsigned *uncorrected, unsigned *pending, unsigned *failed) {
+  HEALTH(h);
+  *corrected = x->remapped[0];
+  *uncorrected = x->remapped[1];
+  *pending = x->remapped[2];
+  *failed = x->remapped[3];
+  return SUCCESS;
+}
+EXPORT int nvmlDeviceGetRetiredPagesPendingStatus(handle h, unsigned *pending) {
+  HEALTH(h);
+  *pending = x->retirement;
+  return SUCCESS;
+}
+EXPORT int nvmlDeviceGetVirtualizationMode(handle h, unsigned *mode) { HEALTH(h); *mode = x->virtualization; return SUCCESS; }
+EXPORT int nvmlDeviceGetArchitecture(handle h, unsigned *arch) { HEALTH(h); *arch = x->architecture; return SUCCESS; }
+EXPORT int nvmlDeviceGetClockInfo(handle h, int type, unsigned *clock) {
+  HEALTH(h);
+  *clock = type == 1 ? x->sm_clock : 1; /* NVML_CLOCK_SM */
+  return SUCCESS;
+}
+#define LINK(h, n) \
+  HEALTH(h); \
+  if (n >= LINKS) return INVALID_ARGUMENT; \
+  struct link *l = &x->link[n]; \
+  if (l->up == 2) return NOT_SUPPORTED
+EXPORT int nvmlDeviceGetNvLinkState(handle h, unsigned n, unsigned *up) { LINK(h, n); *up = l->up; return SUCCESS; }
+EXPORT int nvmlDeviceGetNvLinkRemoteDeviceType(handle h, unsigned n, unsigned *end) {
+  LINK(h, n);
+  *end = l->end;
+  return l->up ? SUCCESS : NOT_SUPPORTED;
+}
+EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(handle h, unsigned n, nvmlPciInfo_t *pci) {
+  LINK(h, n);
+  memset(pci, 0, sizeof *pci);
+  return l->up ? put(pci->busId, sizeof pci->busId, l->bus) : NOT_SUPPORTED;
+}
+EXPORT int nvmlDeviceGetGpuFabricInfo(handle h, nvmlGpuFabricInfo_t *fabric) {
+  HEALTH(h);
+  memset(fabric, 0xee, sizeof *fabric);
+  fabric->state = (unsigned char)x->fabric_state;
+  fabric->status = x->fabric_status;
+  return SUCCESS;
+}
+EXPORT int nvmlDeviceGetGpuFabricInfoV(handle h, nvmlGpuFabricInfo_v2_t *fabric) {
+  HEALTH(h);
+  if (fabric->version != (sizeof *fabric | 2 << 24)) return ARGUMENT_VERSION_MISMATCH;
+  memset(fabric->clusterUuid, 0xee, sizeof *fabric - offsetof(nvmlGpuFabricInfo_v2_t, clusterUuid));
+  fabric->state = (unsigned char)x->fabric_state;
+  fabric->status = x->fabric_status;
+  return SUCCESS;
+}

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { COMPUTE, GRAPHICS, MPS, KINDS };
-enum { MOST_GPUS = 64, MOST_INSTANCES = 8, MOST_RULES = 32, MOST_FIELDS = 8, MOST_PROCESSES = 4096 };
+enum { MOST_GPUS = 64, MOST_INSTANCES = 8, MOST_RULES = 32, MOST_FIELDS = 8, MOST_PROCESSES = 4096, LINKS = 18 };
 
 typedef unsigned long long u64;
 
@@ -16,6 +16,14 @@ struct rule { char call[64]; int status; int hangs; };
 struct field { unsigned id; unsigned value; int status; };
 /* `gap` is 0 for an instance, else the status that its place gives: NOT_FOUND for an empty one. */
 struct instance { char uuid[96], name[96]; unsigned gi, ci, gap; u64 total, used; };
+/* An NVLink: `up` is 2 where there is none, `end` is nvmlIntNvLinkDeviceType_t. */
+struct link { unsigned up, end; char bus[32]; };
+struct health {
+  unsigned ecc_current, ecc_pending, remapped[4], retirement, virtualization, fabric_state, sm_clock, architecture;
+  int fabric_status;
+  u64 uncorrected;
+  struct link link[LINKS];
+};
 struct gpu {
   char uuid[96], name[96], bus[32];
   unsigned minor, persistence, compute_mode, display, mig_current, mig_pending, utilization, grows, clears;
@@ -25,6 +33,7 @@ struct gpu {
   struct rule rule[MOST_RULES];
   struct field field[MOST_FIELDS];
   struct instance instance[MOST_INSTANCES];
+  struct health health;
 };
 
 static char driver[80], library[80];
@@ -59,6 +68,24 @@ static void add_rule(struct rule *rules, unsigned *count, const char *call, int 
   rule->hangs = hangs;
 }
 
+static int read_health(struct health *h, const char *word, const char *rest) {
+  unsigned *r = h->remapped;
+  struct link link;
+  unsigned place;
+  if (!strcmp(word, "ecc")) return sscanf(rest, "%u %u", &h->ecc_current, &h->ecc_pending) == 2;
+  if (!strcmp(word, "uncorrected")) return sscanf(rest, "%llu", &h->uncorrected) == 1;
+  if (!strcmp(word, "remapped")) return sscanf(rest, "%u %u %u %u", r, r + 1, r + 2, r + 3) == 4;
+  if (!strcmp(word, "retirement")) return sscanf(rest, "%u", &h->retirement) == 1;
+  if (!strcmp(word, "virtualization")) return sscanf(rest, "%u", &h->virtualization) == 1;
+  if (!strcmp(word, "fabric")) return sscanf(rest, "%u %d", &h->fabric_state, &h->fabric_status) == 2;
+  if (!strcmp(word, "smclock")) return sscanf(rest, "%u", &h->sm_clock) == 1;
+  if (!strcmp(word, "architecture")) return sscanf(rest, "%u", &h->architecture) == 1;
+  if (strcmp(word, "nvlink") || sscanf(rest, "%u %u %u %31s", &place, &link.up, &link.end, link.bus) != 4) return 0;
+  if (place >= LINKS) abort();
+  h->link[place] = link;
+  return 1;
+}
+
 static void read_line(char *line) {
   struct gpu *g = gpus ? &gpu[gpus - 1] : NULL;
   struct process p = { 0 };
@@ -73,7 +100,9 @@ static void read_line(char *line) {
   TEXT("driver", driver) TEXT("library", library) NUMBER("cuda", cuda) NUMBER("v3record", v3_record)
   if (!strcmp(word, "gpu")) {
     if (gpus == MOST_GPUS) abort();
-    memset(&gpu[gpus++], 0, sizeof *gpu);
+    g = &gpu[gpus++];
+    memset(g, 0, sizeof *g);
+    for (unsigned link = 0; link < LINKS; link++) g->health.link[link].up = 2;
     return;
   }
   if (!strcmp(word, "fail") && sscanf(rest, "%63s %d", call, &status) == 2) {
@@ -89,6 +118,7 @@ static void read_line(char *line) {
   NUMBER("minor", g->minor) NUMBER("persistence", g->persistence) NUMBER("computemode", g->compute_mode)
   NUMBER("display", g->display) NUMBER("utilization", g->utilization) NUMBER("grows", g->grows)
   NUMBER("clears", g->clears) NUMBER("total", g->total) NUMBER("reserved", g->reserved) NUMBER("used", g->used)
+  if (read_health(&g->health, word, rest)) return;
   if (!strcmp(word, "mig") && sscanf(rest, "%u %u", &a, &b) == 2) {
     g->mig_current = a;
     g->mig_pending = b;

@@ -7,7 +7,16 @@ import { test } from "node:test";
 import { quoteArguments } from "../../lib/core/text.ts";
 import { NEEDS_ROOT } from "../support/as_nobody.ts";
 import { gpuctlCommand, runGpuctl, withRuntime } from "../support/binary.ts";
-import { holdAtRest, isRunning, QUICKLY, readCleaning, untilAtRest } from "../support/cleaning.ts";
+import {
+  type Cleaning,
+  holdAtRest,
+  isRunning,
+  QUICKLY,
+  readCleaning,
+  untilAtRest,
+} from "../support/cleaning.ts";
+import { parseDocument, parseDocumentLines } from "../support/documents.ts";
+import type { Look } from "../support/look.ts";
 import { runProgram, startProgram } from "../support/running_program.ts";
 import { type SimulatedServer, startSim } from "../support/sim.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -26,7 +35,7 @@ interface AuditRecord {
 }
 
 function readAudit(path: string): AuditRecord[] {
-  return readFileSync(path, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+  return parseDocumentLines(readFileSync(path, "utf8"));
 }
 
 test("gpuctl clean-zombies records what it means to do before it does it, and what came of it", async () => {
@@ -104,7 +113,7 @@ test("gpuctl clean-zombies is 5 while another one is at work, which a plan is no
     signal: null,
     stdout: "",
     stderr:
-      "gpuctl: Cannot clean: another gpuctl clean-zombies is at work\n  hint: wait until it has ended\n",
+      "gpuctl: Cannot begin: another gpuctl clean-zombies or reset-gpu is at work\n  hint: wait until it has ended\n",
   });
   readCleaning(await server.run([...QUICKLY]), 10);
   assert.ok(isRunning(readyPid));
@@ -133,10 +142,8 @@ test("gpuctl clean-zombies of a user without root ends their own processes only"
 
   await untilAtRest(ownPid);
   const plain = await run(["snapshot", "--json"]);
-  const users = JSON.parse(plain.stdout).holders.map((
-    { pid, user }: { pid: number; user: string },
-  ) => [pid, user]);
-  assert.deepEqual(users.find(([pid]: [number]) => pid === ownPid), [ownPid, "nobody"]);
+  const { holders } = parseDocument<Look>(plain.stdout);
+  assert.equal(holders.find(({ pid }) => pid === ownPid)?.user, "nobody");
   const { acts, kept } = readCleaning(
     await run([...QUICKLY, "--yes", "--audit-log", join(home.path, "audit.jsonl")]),
     0,
@@ -199,7 +206,7 @@ test(
     while ${plan} | grep -q "is at work"; do :; done
     ${plan} --yes`;
     const { stdout } = await runProgram([...NAMESPACE, "sh", "-c", script], withRuntime({ env }));
-    const acts: readonly { class: string; outcome: string }[] = JSON.parse(stdout).acts;
+    const { acts } = parseDocument<Cleaning>(stdout);
     assert.deepEqual(acts.map(({ class: name, outcome }) => [name, outcome]), [["inherited", "ended"]]);
   },
 );

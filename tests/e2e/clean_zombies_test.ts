@@ -7,6 +7,7 @@ import { compileCLibrary } from "../support/c_program.ts";
 import { holdAtRest, isRunning, QUICKLY, readCleaning } from "../support/cleaning.ts";
 import { quoteArguments } from "../../lib/core/text.ts";
 import { gpuctlCommand } from "../support/binary.ts";
+import { readLook } from "../support/look.ts";
 import { startProgram } from "../support/running_program.ts";
 import { startSim } from "../support/sim.ts";
 import { until } from "../support/until.ts";
@@ -63,8 +64,8 @@ test("gpuctl clean-zombies leaves a live job, a monitor, a suspended job and a n
   const nohup = Number((await shell.untilOutput(/^(\d+)$/m))[1]);
   await shell.ended;
   await until("the nohup job to hold memory", async () => {
-    const { stdout } = await server.run(["snapshot", "--json"]);
-    return JSON.parse(stdout).holders.some(({ pid }: { pid: number }) => pid === nohup);
+    const { holders } = readLook(await server.run(["snapshot", "--json"]));
+    return holders.some(({ pid }) => pid === nohup);
   });
 
   const { acts, kept } = readCleaning(await server.run([...QUICKLY, "--yes"]), 0);

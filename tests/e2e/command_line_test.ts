@@ -5,6 +5,8 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { quoteArguments } from "../../lib/core/text.ts";
 import { gpuctlCommand, runGpuctl, withRuntime } from "../support/binary.ts";
+import { readCleaning } from "../support/cleaning.ts";
+import { readLook } from "../support/look.ts";
 import { type Ended, runProgram } from "../support/running_program.ts";
 import { type SimulatedServer, startSim } from "../support/sim.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -86,7 +88,7 @@ test("gpuctl takes options from variables, and says which variable is wrong", as
   await using server = await startSim({ gpus: 2 });
   const run = (env: Readonly<Record<string, string>>) => server.run(["snapshot"], { env });
   assert.match((await run({ GPUCTL_FORMAT: "csv" })).stdout, /^takenAt,host,/);
-  assert.equal(JSON.parse((await run({ GPUCTL_JSON: "1", GPUCTL_GPU: "1" })).stdout).gpus.length, 1);
+  assert.equal(readLook(await run({ GPUCTL_JSON: "1", GPUCTL_GPU: "1" })).gpus.length, 1);
   assert.deepEqual(
     await run({ GPUCTL_FORMAT: "xml" }),
     ended(2, { stderr: `gpuctl: Cannot use GPUCTL_FORMAT: ${FORMATS}\n` }),
@@ -103,8 +105,8 @@ test("gpuctl takes options from the user's file, then --config's, then variables
   home.write(".config/gpuctl/config.toml", '[snapshot]\nformat = "json"\ngpu = "0"\n');
   const named = home.write("named.toml", '[snapshot]\ngpu = "1"\n[clean-zombies]\nquiet = true\n');
   const chosen = async (args: readonly string[], env = {}) => {
-    const { stdout } = await server.run(["snapshot", ...args], { env: { HOME: home.path, ...env } });
-    return JSON.parse(stdout).gpus[0].index;
+    const look = readLook(await server.run(["snapshot", ...args], { env: { HOME: home.path, ...env } }));
+    return look.gpus[0]?.index;
   };
   assert.deepEqual([
     await chosen([]),
@@ -149,8 +151,11 @@ test("gpuctl never takes --yes from a file or a variable: who means it types it"
     await server.run(["clean-zombies", "--config", path]),
     ended(2, { stderr: `gpuctl: Cannot use ${path}:2:1: "yes" counts only on the command line\n` }),
   );
-  const { stdout } = await server.run(["clean-zombies", "--json"], { env: { GPUCTL_YES: "1" } });
-  assert.equal(JSON.parse(stdout).plan, true);
+  const cleaning = readCleaning(
+    await server.run(["clean-zombies", "--json"], { env: { GPUCTL_YES: "1" } }),
+    0,
+  );
+  assert.equal(cleaning.plan, true);
 });
 
 test("gpuctl is 2 when the configuration that was named is not there", async () => {
@@ -158,4 +163,14 @@ test("gpuctl is 2 when the configuration that was named is not there", async () 
   const path = `${folder.path}/none.toml`;
   const stderr = `gpuctl: Cannot read the configuration ${path}: ENOENT: no such file or directory\n`;
   assert.deepEqual(await runGpuctl(["snapshot", "--config", path]), ended(2, { stderr }));
+});
+
+test("gpuctl is 2 for a configuration without an end", async () => {
+  const stderr = "gpuctl: Cannot read the configuration /dev/zero: it is larger than 64 MiB\n";
+  assert.deepEqual(await runGpuctl(["snapshot", "--config", "/dev/zero"]), ended(2, { stderr }));
+});
+
+test("gpuctl is 2 for a file without a name", async () => {
+  const stderr = "gpuctl: option '-o, --output <file>' argument '' is invalid. It names no file.\n";
+  assert.deepEqual(await runGpuctl(["snapshot", "-o", ""]), ended(2, { stderr }));
 });

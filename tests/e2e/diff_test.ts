@@ -3,6 +3,8 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
 import { quoteArguments } from "../../lib/core/text.ts";
 import { gpuctlCommand, withRuntime } from "../support/binary.ts";
+import { parseDocument, parseDocumentLines } from "../support/documents.ts";
+import { readLook } from "../support/look.ts";
 import { startProgram } from "../support/running_program.ts";
 import { type SimulatedServer, startSim } from "../support/sim.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -58,7 +60,7 @@ async function diff(
   const path = `${folder.path}/report.json`;
   const words = ["diff", "--json", "-o", path, ...options, "--", ...command];
   const ended = await sim.run(words, { input, within: 60_000 });
-  const report: Report | undefined = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
+  const report: Report | undefined = existsSync(path) ? parseDocument(readFileSync(path, "utf8")) : undefined;
   return { ...ended, report };
 }
 
@@ -160,7 +162,7 @@ test("diff tells a neighbour who starts while the job runs from the job", async 
   await using _neighbour = await sim.hold({ bytes: "5GiB" });
   folder.write("go", "");
   const { status } = await program.ended;
-  const report: Report = JSON.parse(readFileSync(`${folder.path}/report`, "utf8"));
+  const report: Report = parseDocument(readFileSync(`${folder.path}/report`, "utf8"));
 
   assert.equal(status, 0);
   assert.equal(report.verdict, "released");
@@ -324,11 +326,11 @@ test("diff records every sample and draws them, for their owner's eyes only", as
   using folder = temporaryFolder();
   const [record, page] = [`${folder.path}/samples.ndjson`, `${folder.path}/report.html`];
   await sim.run(["diff", "--record", record, "--report", page, "--", ...hold("--for", "400ms")]);
-  const [head, ...samples] = readFileSync(record, "utf8").trimEnd().split("\n").map((line) =>
-    JSON.parse(line)
+  const [head, ...samples] = parseDocumentLines<{ schema?: string; phase?: string }>(
+    readFileSync(record, "utf8"),
   );
 
-  assert.equal(head.schema, "gpuctl.samples/1");
+  assert.equal(head?.schema, "gpuctl.samples/1");
   assert.ok(samples.length > 4);
   assert.deepEqual([...new Set(samples.map(({ phase }) => phase))], ["run", "settle"]);
   assert.match(readFileSync(page, "utf8"), /^<!doctype html>[^]*<svg[^]*Simulated server/i);
@@ -378,9 +380,9 @@ test("diff pins the job to a GPU by its UUID", async () => {
   await using sim = await startSim({ gpus: 3 });
   const script = 'echo "$CUDA_VISIBLE_DEVICES $CUDA_DEVICE_ORDER"';
   const ended = await sim.run(["diff", "--gpu", "1", "--pin", "--", ...inShell(script)]);
-  const snapshot = JSON.parse((await sim.run(["snapshot", "--json"])).stdout);
+  const { gpus } = readLook(await sim.run(["snapshot", "--json"]));
 
-  assert.equal(ended.stdout, `${snapshot.gpus[1].uuid} PCI_BUS_ID\n`);
+  assert.equal(ended.stdout, `${gpus[1]?.uuid} PCI_BUS_ID\n`);
 });
 
 test("diff refuses a command without --, a --pin without --gpu, and a GPU that is not there", async () => {
@@ -417,7 +419,7 @@ test("diff compares two snapshots, and a snapshot with now", async () => {
   const same = await sim.run(["diff", before, before]);
   const files = await sim.run(["diff", "--json", before, after]);
   const now = await sim.run(["diff", before, "-"]);
-  const report: Report = JSON.parse(files.stdout);
+  const report: Report = parseDocument(files.stdout);
 
   assert.deepEqual([same.status, files.status, now.status], [0, 10, 10]);
   assert.match(same.stdout, /Nothing has changed\.\n$/);

@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { chownSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { SnapshotJson } from "../../lib/model/schema/snapshot.ts";
 import { NEEDS_ROOT } from "../support/as_nobody.ts";
 import { gpuctlCommand, runGpuctl, startGpuctl } from "../support/binary.ts";
+import { parseDocument, parseDocumentLines } from "../support/documents.ts";
 import { runProgram } from "../support/running_program.ts";
 import { startSim } from "../support/sim.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -25,7 +27,7 @@ test("snapshot takes a simulated server's relative path, through a link too", as
   await server.hold();
   for (const source of ["sim:server", "sim:link", "sim:./server/"]) {
     const { status, stdout } = await runGpuctl(["snapshot", "--json", "--source", source], { cwd });
-    const { driver, holders } = JSON.parse(stdout);
+    const { driver, holders } = parseDocument<SnapshotJson>(stdout);
 
     assert.notEqual(driver, null, source);
     assert.deepEqual([status, holders.length], [0, 1], source);
@@ -46,8 +48,11 @@ test("snapshot and diff write on the descriptors that a path names", async () =>
 
   assert.equal(status, 0);
   assert.match(stdout, /^\{\n {2}"schema": "gpuctl\.snapshot\/1"[^]*\}\nend\n$/);
-  assert.match(readFileSync(join(server.folder, "samples"), "utf8"), /^\{"schema":"gpuctl\.samples\/1"/);
-  assert.equal(JSON.parse(readFileSync(join(server.folder, "report"), "utf8")).schema, "gpuctl.diff/1");
+  const [head] = parseDocumentLines<{ schema: string }>(
+    readFileSync(join(server.folder, "samples"), "utf8"),
+  );
+  const report = parseDocument<{ schema: string }>(readFileSync(join(server.folder, "report"), "utf8"));
+  assert.deepEqual([head?.schema, report.schema], ["gpuctl.samples/1", "gpuctl.diff/1"]);
 });
 
 test(

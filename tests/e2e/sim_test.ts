@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runGpuctl } from "../support/binary.ts";
+import { readLook } from "../support/look.ts";
 import { startSim } from "../support/sim.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
@@ -17,22 +18,11 @@ const SCENES: Readonly<Record<string, readonly [holderClass: string, own: number
   stopped: ["stopped", 1542, 0],
 };
 
-interface SnapshotJson {
-  readonly simulated: boolean;
-  readonly holders: readonly {
-    readonly pid: number;
-    readonly class: string;
-    readonly devices: readonly { readonly gpu: string; readonly contextBytes: number | null }[];
-  }[];
-  readonly ghosts: readonly { readonly contextBytes: number | null }[];
-}
-
 for (const [scene, expected] of Object.entries(SCENES)) {
   test(`gpuctl sim hold sets the scene ${scene}, in which gpuctl snapshot sees the holder for what it is`, async () => {
     await using server = await startSim({ gpus: 2 });
     const hold = await server.hold({ scene, bytes: "1GiB" });
-    const { stdout } = await server.run(["snapshot", "--json"]);
-    const { simulated, holders, ghosts }: SnapshotJson = JSON.parse(stdout);
+    const { simulated, holders, ghosts } = readLook(await server.run(["snapshot", "--json"]));
     const holder = holders.find(({ pid }) => pid === hold.readyPid);
     const sum = (counts: readonly (number | null)[]) =>
       counts.reduce((total: number, each) => total + (each ?? 0), 0);

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { NEEDS_ROOT } from "../support/as_nobody.ts";
 import { gpuctlCommand, runGpuctl, withRuntime } from "../support/binary.ts";
+import { parseDocument } from "../support/documents.ts";
 import { type Look, readLook } from "../support/look.ts";
 import { runProgram } from "../support/running_program.ts";
 import { startSim } from "../support/sim.ts";
@@ -13,9 +14,10 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 const FIXTURES = fileURLToPath(new URL("../fixtures/", import.meta.url));
 const VERSION_1 = readFileSync(join(FIXTURES, "snapshots", "version_1.json"), "utf8");
-const NOT_SMI = "it holds no table, CSV with a header, -q, -q -x, -L, pmon or dmon";
+const NOT_SMI =
+  "as output of nvidia-smi: it holds no table, CSV with a header, -q, -q -x, -L, pmon or dmon, nor a list of fuser -v or lsof";
 const SMI_HINT =
-  "  hint: it takes gpuctl snapshots, and what nvidia-smi, nvidia-smi -q and -q -x, and its CSV queries print\n";
+  "  hint: it takes gpuctl snapshots, what nvidia-smi, nvidia-smi -q and -q -x and its CSV queries print, and fuser -v and lsof on /dev/nvidia*\n";
 
 /** Runs a snapshot that is to fail, and gives its status and complaint. Nothing may be on standard output. */
 async function complaintOf(...args: string[]): Promise<[number | null, string]> {
@@ -43,7 +45,7 @@ test("gpuctl snapshot prints the same look as a table, CSV and JSON, and says th
     "true holder",
     "true ghost",
   ]);
-  assert.deepEqual(Object.keys(JSON.parse(json.stdout)), Object.keys(JSON.parse(short.stdout)));
+  assert.deepEqual(Object.keys(readLook(json)), Object.keys(readLook(short)));
 });
 
 test("gpuctl snapshot -o writes a whole file for its owner alone, and replaces a link instead of following it", async () => {
@@ -61,7 +63,7 @@ test("gpuctl snapshot -o writes a whole file for its owner alone, and replaces a
   });
   assert.equal(readFileSync(aim, "utf8"), "untouched");
   assert.deepEqual([lstatSync(link).isFile(), (statSync(link).mode & 0o777).toString(8)], [true, "600"]);
-  const look: Look = JSON.parse(readFileSync(link, "utf8"));
+  const look: Look = parseDocument(readFileSync(link, "utf8"));
   assert.equal(look.gpus.length, 1);
   assert.deepEqual(readdirSync(folder.path).sort(), ["aim", "link.json"]);
 });
@@ -190,13 +192,13 @@ test("gpuctl snapshot --source says why a file cannot be read", async () => {
   const prose = folder.write("prose", "Dear diary\n");
   const missing = join(folder.path, "missing");
   const cases = [
-    [empty, "it is empty\n"],
-    [missing, "there is no such file\n"],
-    [folder.path, "it is a directory\n"],
-    ["/dev/zero", "it is larger than 64 MiB\n"],
-    [prose, `Cannot read the text as output of nvidia-smi: ${NOT_SMI}\n${SMI_HINT}`],
+    [empty, ": it is empty\n"],
+    [missing, ": there is no such file\n"],
+    [folder.path, ": it is a directory\n"],
+    ["/dev/zero", ": it is larger than 64 MiB\n"],
+    [prose, ` ${NOT_SMI}\n${SMI_HINT}`],
   ] as const;
   for (const [path, why] of cases) {
-    assert.deepEqual(await complaintOf("--source", path), [3, `gpuctl: Cannot read ${path}: ${why}`]);
+    assert.deepEqual(await complaintOf("--source", path), [3, `gpuctl: Cannot read ${path}${why}`]);
   }
 });

@@ -3,7 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { test } from "node:test";
 import { quoteArguments } from "../../lib/core/text.ts";
+import type { LintJson } from "../../lib/model/schema/lint.ts";
 import { gpuctlCommand, runGpuctl } from "../support/binary.ts";
+import { parseDocument } from "../support/documents.ts";
 import type { StartOptions } from "../support/running_program.ts";
 import { type SimulatedServer, startSim } from "../support/sim.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -39,7 +41,7 @@ async function verify(
   const words = ["verify-isolation", "--json", "-o", path, ...options, "--", ...command];
   const ended = await sim.run(words, { env, within: 60_000 });
   assert.ok(existsSync(path), `no report was written: ${ended.stderr}`);
-  const report: Report = JSON.parse(readFileSync(path, "utf8"));
+  const report: Report = parseDocument(readFileSync(path, "utf8"));
   return { ...ended, report };
 }
 
@@ -232,7 +234,7 @@ test("verify-isolation --pid judges what runs already", async () => {
   const pid = String(job.readyPid);
   const apart = await sim.run(["verify-isolation", "--gpu", "1", "--pid", pid]);
   const astray = await sim.run(["verify-isolation", "--gpu", "0", "--pid", pid, "--json"]);
-  const report: Report = JSON.parse(astray.stdout);
+  const report: Report = parseDocument(astray.stdout);
 
   assert.deepEqual([apart.status, apart.stdout.split("\n")[1]], [
     0,
@@ -270,14 +272,14 @@ test("verify-isolation --lint needs no GPU and is 10 for trouble, 0 for none and
   const dark = folder.write("dark.py", "exec(input())\n");
   const found = await runGpuctl(["verify-isolation", "--lint", late]);
   const json = await runGpuctl(["verify-isolation", "--json", "--lint", fine, late]);
-  const { schema, verdict, files, findings } = JSON.parse(json.stdout);
+  const { schema, verdict, files, findings } = parseDocument<LintJson>(json.stdout);
 
   assert.equal(found.status, 10);
   assert.equal(found.stderr, "");
   assert.ok(found.stdout.startsWith(`${late}:4:1: error[set-after-cuda] `), found.stdout);
   assert.deepEqual([json.status, schema, verdict, files], [10, "gpuctl.lint/1", "found", [fine, late]]);
   assert.deepEqual(
-    findings.map(({ rule, path, line }: Record<string, unknown>) => [rule, path, line]),
+    findings.map(({ rule, path, line }) => [rule, path, line]),
     [["set-after-cuda", late, 4]],
   );
   assert.deepEqual(await runGpuctl(["verify-isolation", "--lint", fine]), {

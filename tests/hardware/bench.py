@@ -6,41 +6,63 @@
 """
 import glob, resource, statistics, subprocess, sys, time
 
-GPUCTL, FLOOR = sys.argv[1], sys.argv[2]
-ROUNDS = int(sys.argv[3]) if len(sys.argv) > 3 else 25
-LIBRARIES = [path for pattern in ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/local/nvidia/lib64")
-             for path in glob.glob(f"{pattern}/libnvidia-ml.so.1")]
-CONTESTANTS = {
-    "NVML floor (C)": [FLOOR, *LIBRARIES[:1]],
-    "gpuctl snapshot": [GPUCTL, "snapshot"],
-    "gpuctl snapshot --json": [GPUCTL, "snapshot", "--json"],
-    "gpuctl --version": [GPUCTL, "--version"],
-    "nvidia-smi": ["nvidia-smi"],
-    "nvidia-smi, one CSV line": ["nvidia-smi", "--query-gpu=name,uuid,memory.used", "--format=csv"],
-    "nvidia-smi -q -x": ["nvidia-smi", "-q", "-x"],
-}
+ROUNDS = 25
+FLOOR_NAME, TABLE_NAME = "NVML floor (C)", "nvidia-smi"
+PLACES = ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/local/nvidia/lib64")
+
+
+def contestants(gpuctl, floor):
+    """What is timed, by name."""
+    libraries = [path for pattern in PLACES for path in glob.glob(f"{pattern}/libnvidia-ml.so.1")]
+    return {
+        FLOOR_NAME: [floor, *libraries[:1]],
+        "gpuctl snapshot": [gpuctl, "snapshot"],
+        "gpuctl snapshot --json": [gpuctl, "snapshot", "--json"],
+        "gpuctl --version": [gpuctl, "--version"],
+        TABLE_NAME: ["nvidia-smi"],
+        "nvidia-smi, one CSV line": ["nvidia-smi", "--query-gpu=name,uuid,memory.used", "--format=csv"],
+        "nvidia-smi -q -x": ["nvidia-smi", "-q", "-x"],
+    }
+
+
+def measure(commands, rounds):
+    """Milliseconds of each command in each round. One that fails ends it: failing is quick, and proves nothing."""
+    times = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            times[name].append(timed(command))
+    return times
 
 
 def timed(command):
     started = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     return (time.perf_counter() - started) * 1e3
 
 
-def main():
-    times = {name: [] for name in CONTESTANTS}
-    for _ in range(ROUNDS):
-        for name, command in CONTESTANTS.items():
-            times[name].append(timed(command))
-    floor = statistics.median(times["NVML floor (C)"])
-    for name, each in times.items():
-        middle = statistics.median(each)
-        print(f"{name:26} {middle:7.1f} ms  from {min(each):6.1f} to {max(each):6.1f}  {middle / floor:5.2f} x the floor")
+def medians(times):
+    return {name: statistics.median(each) for name, each in times.items()}
+
+
+def describe(times):
+    """One line for each command."""
+    middle = medians(times)
+    return [
+        f"{name:26} {middle[name]:7.1f} ms  from {min(each):6.1f} to {max(each):6.1f}  "
+        f"{middle[name] / middle[FLOOR_NAME]:5.2f} x the floor" for name, each in times.items()
+    ]
+
+
+def main(gpuctl, floor, rounds=ROUNDS):
+    print("\n".join(describe(measure(contestants(gpuctl, floor), int(rounds)))))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([GPUCTL, "diff", "--", "sleep", "10"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run([gpuctl, "diff", "--", "sleep", "10"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     print(f"gpuctl diff -- sleep 10: {used * 1e3:.0f} ms of CPU, {used * 10:.1f} % of a core, start and end included")
 
 
-main()
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

@@ -6,69 +6,15 @@
 Needs root, python3 with torch (and jax and cupy for the scenes that say so) and an NVIDIA GPU nobody else uses. Never
 resets the GPU or changes a setting of it. Ends with `N passed, N failed`, and says what it could not run.
 """
-import json, os, pathlib, signal, subprocess, sys, tempfile, textwrap, time
+import json, os, pathlib, signal, subprocess, sys, textwrap, time
 
-GPUCTL = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "dist/gpuctl"
-ONLY = sys.argv[2:]
-MIB = 1 << 20
-RESULTS, NOT_RUN = [], []
-FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="gpuctl-hardware-"))
+sys.dont_write_bytecode = True  # the folder may be somebody's checkout
 
+from expectations import Condition, between, check, matching
+from harness import FOLDER, class_of, configure, environment, holder, job, kill, run, snapshot, used, wait_idle
+from scene_runner import run_scenes
 
-def job(name, code, **keywords):
-    """Starts a Python program from a file (so that multiprocessing can start it again) and gives its first line."""
-    path = FOLDER / f"{name}.py"
-    path.write_text(textwrap.dedent(code))
-    process = subprocess.Popen([sys.executable, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, text=True, **keywords)
-    return process, process.stdout.readline().strip()
-
-
-def run(*words, **keywords):
-    """Runs gpuctl with its output in files: what a job leaves behind would keep a pipe open."""
-    with open(FOLDER / "stdout", "w+") as out, open(FOLDER / "stderr", "w+") as err:
-        result = subprocess.run([GPUCTL, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=err, timeout=120, **keywords)
-    result.stdout, result.stderr = ((FOLDER / name).read_text() for name in ("stdout", "stderr"))
-    return result
-
-
-def snapshot():
-    result = run("snapshot", "--json")
-    return json.loads(result.stdout)
-
-
-def holder(look, pid):
-    return next((each for each in look["holders"] if each["pid"] == pid), None)
-
-
-def class_of(look, pid):
-    found = holder(look, pid)
-    return found["class"] if found else None
-
-
-def used(look):
-    return sum(gpu["memoryUsedBytes"] or 0 for gpu in look["gpus"])
-
-
-def check(scene, what, expected, said):
-    good = expected(said) if callable(expected) else expected == said
-    RESULTS.append(good)
-    shown = "(a condition)" if callable(expected) else expected
-    print(f"{'ok  ' if good else 'FAIL'} {scene}: {what}: expected {shown}, said {said}", flush=True)
-
-
-def wait_idle(limit=20):
-    end = time.time() + limit
-    while time.time() < end and used(snapshot()) > 4 * MIB:
-        time.sleep(0.1)
-
-
-def kill(*pids):
-    for pid in pids:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+SCENE_SECONDS = 120
 
 
 def clean(scene, pid, *more):
@@ -80,7 +26,7 @@ def clean(scene, pid, *more):
         print(f"     {scene}: PID {act['pid']} {act['class']} {act['outcome']}: {act['bytesBefore']} bytes before, "
               f"{act['bytesAfter']} after, {act['releaseMs'] and round(act['releaseMs'])} ms", flush=True)
     check(scene, "clean-zombies status", 0, result.returncode)
-    check(scene, "outcomes", lambda said: said and all(each.startswith("ended") for each in said),
+    check(scene, "outcomes", Condition("all ended", lambda said: said and all(each.startswith("ended") for each in said)),
           [act["outcome"] for act in done["acts"]])
     wait_idle()
 
@@ -96,7 +42,7 @@ FORK = """
 
 def idle():
     look = snapshot()
-    check("idle", "driver", lambda said: bool(said), look["driver"]["version"])
+    check("idle", "driver", Condition("a version", bool), look["driver"]["version"])
     check("idle", "process lists", {"known"}, {gpu["processList"] for gpu in look["gpus"]})
     check("idle", "memory used", 0, used(look))
     check("idle", "holders", [], [each["class"] for each in look["holders"] if each["class"] not in ("monitor", "service")])
@@ -109,7 +55,7 @@ def live():
     """)
     look = snapshot()
     check("live", "class", "live", class_of(look, process.pid))
-    check("live", "context", lambda said: 1500 * MIB < said < 1700 * MIB, holder(look, process.pid)["devices"][0]["contextBytes"])
+    check("live", "context", between(1500, 1700), holder(look, process.pid)["devices"][0]["contextBytes"])
     os.kill(process.pid, signal.SIGSTOP)
     check("live", "class when suspended", "stopped", class_of(snapshot(), process.pid))
     process.kill(); process.wait(); wait_idle()
@@ -216,9 +162,10 @@ def ipc_importer():
     process.kill(); process.wait(); time.sleep(0.5)
     look = snapshot()
     check("ipc-importer", "class", "orphan", class_of(look, importer))
-    check("ipc-importer", "context", lambda said: said > 3 << 30, holder(look, importer)["devices"][0]["contextBytes"])
+    check("ipc-importer", "context", Condition("more than 3 GiB", lambda said: said > 3 << 30),
+          holder(look, importer)["devices"][0]["contextBytes"])
     said = run("diff", str(before), "-", "--json")
-    check("ipc-importer", "diff of two looks names the move", lambda text: "moved" in text, said.stdout + said.stderr)
+    check("ipc-importer", "diff of two looks names the move", matching("moved"), said.stdout + said.stderr)
     clean("ipc-importer", importer)
 
 
@@ -227,7 +174,7 @@ def detached_beside():
     path = FOLDER / "nohup.py"
     path.write_text("import torch,time,os\nx=torch.empty(1<<28,dtype=torch.uint8,device='cuda');torch.cuda.synchronize()\n"
                     f"open('{FOLDER}/nohup.pid','w').write(str(os.getpid()))\ntime.sleep(120)\n")
-    subprocess.run(f"nohup {sys.executable} {path} >/dev/null 2>&1 &", shell=True)
+    subprocess.run(f"nohup {sys.executable} {path} >/dev/null 2>&1 &", shell=True, env=environment())
     end = time.time() + 30
     while time.time() < end and not (FOLDER / "nohup.pid").exists():
         time.sleep(0.1)
@@ -268,11 +215,12 @@ def diff_jobs():
     check("diff", "status of a job that leaves a child", 10, result.returncode)
     look = snapshot()
     left = [each["pid"] for each in look["holders"] if each["class"] == "inherited"]
-    check("diff", "the holder is named", lambda pids: pids and all(str(pid) in result.stderr for pid in pids), left)
+    check("diff", "the holder is named",
+          Condition("a pid of the report", lambda pids: pids and all(str(pid) in result.stderr for pid in pids)), left)
     result = run("diff", "--settle", "2s", "--kill-leftovers", "--audit-log", str(FOLDER / "audit.jsonl"), "--",
                  sys.executable, str(path))
     print(result.stderr, flush=True)
-    check("diff", "memory is back after --kill-leftovers", lambda said: "came back" in said or "freed" in said, result.stderr)
+    check("diff", "memory is back after --kill-leftovers", matching("came back|freed"), result.stderr)
     kill(*left); wait_idle()
 
 
@@ -280,20 +228,6 @@ SCENES = [idle, live, monitor, forked_child, zombie_leader, spawn_orphans, stopp
           detached_beside, diff_jobs]
 
 
-def main():
-    for scene in SCENES:
-        if ONLY and scene.__name__ not in ONLY:
-            NOT_RUN.append(scene.__name__)
-            continue
-        try:
-            scene()
-        except Exception as error:
-            RESULTS.append(False)
-            print(f"FAIL {scene.__name__}: {type(error).__name__}: {error}", flush=True)
-    if NOT_RUN:
-        print("not run:", ", ".join(NOT_RUN))
-    print(f"{sum(RESULTS)} passed, {len(RESULTS) - sum(RESULTS)} failed")
-    sys.exit(0 if all(RESULTS) else 1)
-
-
-main()
+if __name__ == "__main__":
+    configure(sys.argv[1] if len(sys.argv) > 1 else "dist/gpuctl")
+    sys.exit(run_scenes([(scene, SCENE_SECONDS) for scene in SCENES], sys.argv[2:]))

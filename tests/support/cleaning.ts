@@ -1,6 +1,7 @@
 /** What `gpuctl clean-zombies --json` says, as end-to-end tests look at it. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { parseDocument } from "./documents.ts";
 import type { Ended } from "./running_program.ts";
 import type { Hold, HoldOptions, SimulatedServer } from "./sim.ts";
 import { until } from "./until.ts";
@@ -30,7 +31,7 @@ export interface Cleaning {
 /** Reads what a run wrote. @throws {AssertionError} if it did not end with this status, or complained */
 export function readCleaning({ status, stdout, stderr }: Ended, expected: number): Cleaning {
   assert.deepEqual({ status, stderr }, { status: expected, stderr: "" }, stdout);
-  return JSON.parse(stdout);
+  return parseDocument(stdout);
 }
 
 /** Starts a job and waits until its holders do nothing: a cleaning spares who is at work, be it only still starting. */

@@ -4,6 +4,7 @@ import { absent, known, type Reading } from "../../lib/core/reading.ts";
 import { bytes, milliseconds } from "../../lib/core/units.ts";
 import type { Context, Driver, DriverReport, Gpu, ProcessList } from "../../lib/model/gpu.ts";
 import { openNvmlSource } from "../../lib/source/nvml/source.ts";
+import type { LookExtras } from "../../lib/world/ports.ts";
 import { loadScenario, type Scenario, type ScenarioGpu, type Stub } from "./nvml_stub.ts";
 
 /** The driver of a scenario that says nothing of it. */
@@ -49,11 +50,11 @@ export function context(processId: number, used: number, differences: Partial<Co
 export async function readReport(
   stub: Stub,
   scenario: Scenario,
-  { withUtilization = false }: { readonly withUtilization?: boolean } = {},
+  extras: Partial<LookExtras> = {},
 ): Promise<Reading<DriverReport>> {
   await loadScenario(stub, scenario);
   const source = await openNvmlSource(() => milliseconds(0), stub.library);
-  return source.ok ? source.value.read({ withUtilization }) : source;
+  return source.ok ? source.value.read({ withUtilization: false, ...extras }) : source;
 }
 
 /** Reads the process list of a machine with one GPU. */

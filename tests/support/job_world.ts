@@ -7,6 +7,7 @@ import { type Milliseconds, milliseconds } from "../../lib/core/units.ts";
 import type { ChildEnd } from "../../lib/model/diff.ts";
 import type { DeviceUse } from "../../lib/model/observation.ts";
 import type { ProcStat } from "../../lib/model/process.ts";
+import type { AuditJson } from "../../lib/model/schema/audit.ts";
 import type {
   AuditLog,
   CaughtSignal,
@@ -52,7 +53,7 @@ export interface FakeJobWorld extends JobWorld, Pick<World, "openUses"> {
     readonly variables: Readonly<Record<string, string>>;
   }[];
   /** Records of what was ended. */
-  readonly audit: AuditLog & { readonly records: readonly Readonly<Record<string, unknown>>[] };
+  readonly audit: AuditLog & { readonly records: readonly AuditJson[] };
   readonly samples: number;
 }
 
@@ -61,7 +62,7 @@ export function jobWorld(spec: JobWorldSpec): FakeJobWorld {
   const clock = new VirtualClock();
   const signals: SentSignal[] = [];
   const started: FakeJobWorld["started"][number][] = [];
-  const records: Readonly<Record<string, unknown>>[] = [];
+  const records: AuditJson[] = [];
   let samples = 0;
   const machine = () => {
     const now = spec.machine(clock.nowMs, signals);
@@ -97,12 +98,6 @@ export function jobWorld(spec: JobWorldSpec): FakeJobWorld {
       };
     },
     listDescendants: () => descendantsOf(stats()),
-    catchSignals(onSignal) {
-      for (const { atMs, ...caught } of spec.caught ?? []) {
-        clock.after(atMs - clock.nowMs, () => onSignal(caught));
-      }
-      return { [Symbol.dispose]: () => {} };
-    },
     [Symbol.dispose]: () => {},
   };
   return {
@@ -148,6 +143,12 @@ export function jobWorld(spec: JobWorldSpec): FakeJobWorld {
         readUses: (pids) => Promise.resolve(new Map(pids.map((each) => [each, usesOf(machine(), each)]))),
         [Symbol.dispose]: () => {},
       }),
+    catchSignals(onSignal) {
+      for (const { atMs, ...caught } of spec.caught ?? []) {
+        clock.after(atMs - clock.nowMs, () => onSignal(caught));
+      }
+      return { [Symbol.dispose]: () => {} };
+    },
     runner,
   };
 }

@@ -1,5 +1,6 @@
 /** What `gpuctl snapshot --json` says, as end-to-end tests look at it. */
 import assert from "node:assert/strict";
+import { parseDocument } from "./documents.ts";
 import type { Ended } from "./running_program.ts";
 
 /** The keys of a snapshot that these tests look at. */
@@ -47,7 +48,7 @@ interface HolderLook {
 /** Reads what a run wrote. @throws {AssertionError} if it did not end with this status, or complained */
 export function readLook({ status, stdout, stderr }: Ended, expected = 0): Look {
   assert.deepEqual({ status, stderr }, { status: expected, stderr: "" });
-  return JSON.parse(stdout);
+  return parseDocument(stdout);
 }
 
 /** Each holder's class and the MiB of its contexts, in the order of their pids. */

@@ -52,6 +52,7 @@ export interface ScenarioGpu {
   readonly instances?: readonly ScenarioInstance[];
   readonly fields?: readonly { readonly id: number; readonly value: number; readonly status?: number }[];
   readonly processes?: readonly ScenarioProcess[];
+  readonly health?: ScenarioHealth;
   /** How many more compute processes there are after each time the compute list was asked for. */
   readonly grows?: number;
   /** The library clears all the room that it is given for a process list. */
@@ -60,6 +61,32 @@ export interface ScenarioGpu {
   readonly fail?: Readonly<Record<string, number>>;
   /** Calls for this GPU that never return. */
   readonly hang?: readonly string[];
+}
+
+/** What bears on a reset. */
+export interface ScenarioHealth {
+  readonly ecc?: readonly [current: number, pending: number];
+  readonly uncorrectedErrors?: number | bigint;
+  readonly remappedRows?: readonly [
+    correctable: number,
+    uncorrectable: number,
+    pending: number,
+    failed: number,
+  ];
+  readonly retirementPending?: number;
+  readonly virtualization?: number;
+  readonly fabric?: readonly [state: number, status: number];
+  readonly smClock?: number;
+  readonly architecture?: number;
+  /** By place; a place that is left out has no link, and there are 18. `end` is nvmlIntNvLinkDeviceType_t. */
+  readonly links?: Readonly<Record<number, ScenarioLink>>;
+}
+
+/** One NVLink. */
+export interface ScenarioLink {
+  readonly isUp?: boolean;
+  readonly end?: number;
+  readonly bus?: string;
 }
 
 /** A MIG device, or the status that its place gives: 6 (NOT_FOUND) for an empty one. */
@@ -165,7 +192,24 @@ function encodeGpu(gpu: ScenarioGpu, index: number): readonly string[] {
     ...(gpu.fields ?? HEALTHY).map(({ id, value, status = 0 }) => `field ${id} ${value} ${status}`),
     ...(gpu.processes ?? []).map(encodeProcess),
     ...(gpu.instances ?? []).map(encodeInstance),
+    ...encodeHealth(gpu.health ?? {}),
     ...encodeOrders(gpu),
+  ];
+}
+
+function encodeHealth(health: ScenarioHealth): readonly string[] {
+  return [
+    `ecc ${(health.ecc ?? [1, 1]).join(" ")}`,
+    `uncorrected ${health.uncorrectedErrors ?? 0}`,
+    `remapped ${(health.remappedRows ?? [0, 0, 0, 0]).join(" ")}`,
+    `retirement ${health.retirementPending ?? 0}`,
+    `virtualization ${health.virtualization ?? 0}`,
+    `fabric ${(health.fabric ?? [0, 0]).join(" ")}`,
+    `smclock ${health.smClock ?? 345}`,
+    `architecture ${health.architecture ?? 9}`,
+    ...Object.entries(health.links ?? {}).map(([place, { isUp = true, end = 0, bus = "none" }]) =>
+      `nvlink ${place} ${isUp ? 1 : 0} ${end} ${bus}`
+    ),
   ];
 }
 

@@ -155,7 +155,7 @@ export function problem(subject: string, reason: Absent, message: string): Probl
 /** One look at a machine in order, of which all was seen. */
 export function snapshot(gpus: readonly GpuAccount[], more: Partial<Snapshot> = {}): Snapshot {
   return {
-    takenAt: "2026-11-30T09:26:33.000Z",
+    takenAt: known("2026-11-30T09:26:33.000Z"),
     source: "nvml",
     simulated: false,
     host: {

@@ -1,7 +1,7 @@
 /** A reading of nvidia-smi's text as short lines, so that the manifest of the fixtures can hold whole values. */
 import type { Absent, Reading } from "../../lib/core/reading.ts";
 import type { Context, Driver, Gpu, MigInstance, ProcessList } from "../../lib/model/gpu.ts";
-import type { ListedHolder } from "../../lib/source/listed_holder.ts";
+import type { ListedHolder } from "../../lib/model/listed_holder.ts";
 import type { SmiReading } from "../../lib/source/smi/parse.ts";
 
 const MIB = 1024 ** 2;

@@ -185,8 +185,10 @@ const anyGhost: fc.Arbitrary<Ghost> = fc.record({
 
 /** Any snapshot at all. Its parts need not agree with each other: a GPU that a holder names may not be there. */
 export const anySnapshot: fc.Arbitrary<Snapshot> = fc.record({
-  takenAt: fc.date({ min: new Date(0), max: new Date("9999-12-31"), noInvalidDate: true }).map((date) =>
-    date.toISOString()
+  takenAt: anyReading(
+    fc.date({ min: new Date(0), max: new Date("9999-12-31"), noInvalidDate: true }).map((date) =>
+      date.toISOString()
+    ),
   ),
   source: fc.constantFrom(...SOURCE_NAMES),
   simulated: fc.boolean(),

@@ -166,6 +166,7 @@ const savedText = snapshot([
     minor: absent("not-reported"),
   }),
 ], {
+  takenAt: absent("not-reported", "2026-11-30 09:26:33 in a time zone that the text does not name"),
   source: "file",
   host: { name: absent("not-reported"), bootId: absent("not-reported"), kernel: absent("not-reported") },
   holders: [onlyListed(48_213, 10_151)],

@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import type { AuditJson } from "../../lib/model/schema/audit.ts";
 import { formatUnitArgument, formatUnitPath, formatUnitProgram } from "../../lib/render/unit_syntax.ts";
 import { bootDebian, type BootedMachine, type DebianTree, makeDebian } from "../support/booted_debian.ts";
+import { parseDocumentLines } from "../support/documents.ts";
 import type { RunningProgram } from "../support/running_program.ts";
 import { until } from "../support/until.ts";
 
@@ -107,12 +109,10 @@ test("the timer ends what was left behind, leaves the rest alone, and says so on
   }];
   assert.deepEqual(await journal(machine), said);
 
-  const records = readFileSync(join(machine.root, AUDIT_LOG), "utf8").trim().split("\n").map((line) =>
-    JSON.parse(line)
-  );
+  const records = parseDocumentLines<AuditJson>(readFileSync(join(machine.root, AUDIT_LOG), "utf8"));
   assert.deepEqual(
-    records.map(({ schema, event, simulated, act: { pid, class: name, signal, outcome, bytesAfter } }) => {
-      return [schema, event, simulated, pid, name, signal, outcome, bytesAfter];
+    records.map(({ schema, event, simulated, act }) => {
+      return [schema, event, simulated, act?.pid, act?.class, act?.signal, act?.outcome, act?.bytesAfter];
     }),
     [
       ["gpuctl.audit/1", "intent", true, leaked.ready, "inherited", null, "planned", null],

@@ -1,4 +1,5 @@
-import type { Finding, Place, RuleId } from "./finding.ts";
+import type { RuleId } from "../../model/lint_rules.ts";
+import type { Finding, Place } from "./finding.ts";
 
 /** Rules of which one place has at most one: they are grades of the same question, "in time or not?", worst first. */
 const TIMING: readonly RuleId[] = [

@@ -2,7 +2,7 @@
 import { printable, truncate } from "../../core/text.ts";
 import { type BadEntry, isTooLong, LONGEST_VALUE_BYTES, readVisibleEntries } from "../visible_entries.ts";
 import type { CudaVariable } from "./environment.ts";
-import type { RuleId, Severity } from "./finding.ts";
+import type { RuleId, Severity } from "../../model/lint_rules.ts";
 import type { Value } from "./program.ts";
 
 /** What is wrong with a value. */

@@ -3,7 +3,7 @@
  * nothing a helper says is believed for being well-formed JSON.
  */
 import { deviceMinor, gpuIndex, gpuUuid, parseBusId, pid } from "../../core/ids.ts";
-import { type Absent, absent, known, type Reading, WHYS } from "../../core/reading.ts";
+import type { Reading } from "../../core/reading.ts";
 import { bytes, percent } from "../../core/units.ts";
 import {
   COMPUTE_MODES,
@@ -13,10 +13,11 @@ import {
   type DriverReport,
   type Gpu,
   type MigInstance,
-  type PendingMode,
   type ProcessList,
   RECOVERY_ACTIONS,
 } from "../../model/gpu.ts";
+import { decodeHealth } from "./decode_health.ts";
+import { decodeAbsent, decodePendingMode, decodeReading } from "./decode_reading.ts";
 import {
   expectArray,
   expectBoolean,
@@ -90,12 +91,8 @@ function decodeGpu(gpu: JsonRecord): Gpu {
       (value, name) => expectOneOf(value, name, RECOVERY_ACTIONS),
     ),
     processList: decodeProcessList(expectRecord(gpu.processList, "processList")),
+    ...gpu.health !== undefined && { health: decodeHealth(expectRecord(gpu.health, "health")) },
   };
-}
-
-function decodePendingMode(value: unknown, name: string): PendingMode {
-  const mode = expectRecord(value, name);
-  return { current: expectBoolean(mode.current, "current"), pending: expectBoolean(mode.pending, "pending") };
 }
 
 function decodeInstance(instance: JsonRecord): MigInstance {
@@ -131,22 +128,6 @@ function decodeContext(context: JsonRecord): Context {
       { computeInstance: expectNumber(computeInstance, "computeInstance") }),
     ...(name !== undefined && { name: expectText(name, "name") }),
   };
-}
-
-function decodeReading<T>(
-  value: unknown,
-  name: string,
-  decode: (value: unknown, name: string) => T,
-): Reading<T> {
-  const reading = expectRecord(value, name);
-  return expectBoolean(reading.ok, `${name}.ok`) ? known(decode(reading.value, name)) : decodeAbsent(reading);
-}
-
-function decodeAbsent({ why, detail }: JsonRecord): Absent {
-  return absent(
-    expectOneOf(why, "why", WHYS),
-    detail === undefined ? undefined : expectText(detail, "detail"),
-  );
 }
 
 function expectBytes(value: unknown, name: string) {

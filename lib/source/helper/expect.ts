@@ -31,6 +31,12 @@ export function expectNumber(value: unknown, name: string): number {
   throw refusal(value, name, "a number");
 }
 
+/** @throws {SyntaxError} if the value is no whole number from 0 on. */
+export function expectCount(value: unknown, name: string): number {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  throw refusal(value, name, "a count");
+}
+
 /** @throws {SyntaxError} if the value is neither true nor false. */
 export function expectBoolean(value: unknown, name: string): boolean {
   if (typeof value === "boolean") return value;

@@ -1,6 +1,7 @@
 /** What is said between gpuctl and its helper process: one JSON line for a question, one for its answer. */
 import type { Reading } from "../../core/reading.ts";
 import type { DriverReport } from "../../model/gpu.ts";
+import type { LookExtras } from "../../world/ports.ts";
 import { decodeReport } from "./decode_report.ts";
 import { expectBoolean, expectNumber, expectOneOf, expectText, parseRecord } from "./expect.ts";
 
@@ -21,15 +22,15 @@ export interface HelperStart {
 }
 
 /** One question. `id` numbers the questions of one helper from 1. */
-export interface Question {
+export interface Question extends LookExtras {
   readonly id: number;
-  readonly withUtilization: boolean;
 }
 
 /** One answer, with the number of its question. */
 export interface Answer {
   readonly id: number;
-  readonly report: Reading<DriverReport>;
+  /** `same` where nothing differs from the answer before: of a job that is watched most answers are. */
+  readonly report: Reading<DriverReport> | "same";
 }
 
 /** Writes the argument that follows the word `helper`. */
@@ -50,8 +51,8 @@ function decodeRequest(frame: Readonly<Record<string, unknown>>): HelperRequest 
 }
 
 /** Writes a question as one line, its end included. */
-export function encodeQuestion({ id, withUtilization }: Question): string {
-  return `${JSON.stringify({ protocol: PROTOCOL, id, withUtilization })}\n`;
+export function encodeQuestion({ id, withUtilization, withHealth }: Question): string {
+  return `${JSON.stringify({ protocol: PROTOCOL, id, withUtilization, withHealth })}\n`;
 }
 
 /** @throws {SyntaxError} if the line is no question of this version. */
@@ -60,18 +61,28 @@ export function parseQuestion(line: string): Question {
   return {
     id: expectNumber(frame.id, "id"),
     withUtilization: expectBoolean(frame.withUtilization, "withUtilization"),
+    // Left out unless it is asked for.
+    ...frame.withHealth !== undefined && expectBoolean(frame.withHealth, "withHealth") &&
+      { withHealth: true },
   };
 }
 
-/** Writes an answer as one line, its end included. */
-export function encodeAnswer({ id, report }: Answer): string {
-  return `${JSON.stringify({ protocol: PROTOCOL, id, report })}\n`;
+/** Writes the answers of one helper, each as one line, its end included. */
+export class AnswerWriter {
+  #last: string | undefined;
+
+  encode(id: number, report: Reading<DriverReport>): string {
+    const text = JSON.stringify(report);
+    const isSame = text === this.#last;
+    this.#last = text;
+    return `{"protocol":"${PROTOCOL}","id":${id},"report":${isSame ? '"same"' : text}}\n`;
+  }
 }
 
 /** @throws {SyntaxError} if the line is no answer of this version, or any value in it is not what its type says. */
 export function parseAnswer(line: string): Answer {
-  const frame = parseFrame(line);
-  return { id: expectNumber(frame.id, "id"), report: decodeReport(frame.report) };
+  const { id, report } = parseFrame(line);
+  return { id: expectNumber(id, "id"), report: report === "same" ? report : decodeReport(report) };
 }
 
 function parseFrame(text: string): Readonly<Record<string, unknown>> {

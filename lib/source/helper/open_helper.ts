@@ -88,7 +88,7 @@ class HelperSampler implements Helper {
     if (session !== undefined) await this.#end(session, this.#options.clock.now());
   }
 
-  async #ask({ within, withUtilization }: LookOptions): Promise<Reading<DriverReport>> {
+  async #ask({ within, ...extras }: LookOptions): Promise<Reading<DriverReport>> {
     if (this.#isClosed) return absent("failed", "the helper process has been closed");
     const started = this.#session === undefined ? this.#start() : known(this.#session);
     if (!started.ok) return started;
@@ -96,7 +96,7 @@ class HelperSampler implements Helper {
     this.#session = session;
     const { clock } = this.#options;
     const askedAt = clock.now();
-    const reply = await session.ask({ withUtilization, span: within });
+    const reply = await session.ask({ ...extras, span: within });
     if (reply.kind === "answered") return reply.report;
     this.#session = undefined;
     return await this.#end(session, askedAt) ?? explain(reply, within);

@@ -3,14 +3,13 @@ import { readSync, writeSync } from "node:fs";
 import { errnoOf, messageOf } from "../../core/errors.ts";
 import { absent, type Reading } from "../../core/reading.ts";
 import type { DriverReport } from "../../model/gpu.ts";
+import type { LookExtras } from "../../world/ports.ts";
 import { bindToParent } from "./bind_to_parent.ts";
-import { encodeAnswer, type HelperRequest, type HelperStart, parseQuestion, parseStart } from "./frames.ts";
+import { AnswerWriter, type HelperRequest, type HelperStart, parseQuestion, parseStart } from "./frames.ts";
 
 /** A source that was opened once and is read again and again. */
 export interface HelperSource {
-  read(
-    options: { readonly withUtilization: boolean },
-  ): Reading<DriverReport> | Promise<Reading<DriverReport>>;
+  read(extras: LookExtras): Reading<DriverReport> | Promise<Reading<DriverReport>>;
 }
 
 /** How each source is opened. Each loads its own code: the helper that reads one need not load the other. */
@@ -35,11 +34,12 @@ export async function serveHelper(
   if (start === undefined) return "usage";
   if (!await bindToParent(start.parentPid)) return "ok";
   let source: Reading<HelperSource> | undefined = await openSource(start.request, sources);
+  const answers = new AnswerWriter();
   for (const line of readLines()) {
-    const { id, withUtilization } = parseQuestion(line);
+    const { id, ...extras } = parseQuestion(line);
     source ??= await openSource(start.request, sources);
-    const report = await readSource(source, withUtilization);
-    if (!writeWhole(encodeAnswer({ id, report }))) return "ok";
+    const report = await readSource(source, extras);
+    if (!writeWhole(answers.encode(id, report))) return "ok";
     // A driver may be loaded between two questions.
     if (!source.ok) source = undefined;
   }
@@ -66,11 +66,11 @@ function openSource(request: HelperRequest, sources: HelperSources): Promise<Rea
 
 async function readSource(
   source: Reading<HelperSource>,
-  withUtilization: boolean,
+  extras: LookExtras,
 ): Promise<Reading<DriverReport>> {
   if (!source.ok) return source;
   try {
-    return await source.value.read({ withUtilization });
+    return await source.value.read(extras);
   } catch (error) {
     // A bug of ours. Nobody reads this process's standard error, so it is told where it will be read.
     return absent("failed", `bug in the helper process: ${messageOf(error)}`);

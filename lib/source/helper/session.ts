@@ -2,6 +2,7 @@ import { messageOf } from "../../core/errors.ts";
 import type { Reading } from "../../core/reading.ts";
 import { bytes, formatBytes } from "../../core/units.ts";
 import type { DriverReport } from "../../model/gpu.ts";
+import type { LookExtras } from "../../world/ports.ts";
 import { encodeQuestion, parseAnswer } from "./frames.ts";
 import type { ChildEnding, PipedChild } from "./piped_child.ts";
 import { LATE, within } from "./within.ts";
@@ -14,8 +15,7 @@ export type Reply =
   | { readonly kind: "nonsense"; readonly message: string };
 
 /** What a question is asked with. */
-export interface AskOptions {
-  readonly withUtilization: boolean;
+export interface AskOptions extends LookExtras {
   /** Milliseconds to wait for the answer. */
   readonly span: number;
 }
@@ -30,6 +30,7 @@ const LINE_END = 0x0a;
 export class HelperSession {
   readonly #child: PipedChild;
   #asked = 0;
+  #last: Reading<DriverReport> | undefined;
 
   constructor(child: PipedChild) {
     this.#child = child;
@@ -40,9 +41,9 @@ export class HelperSession {
   }
 
   /** Asks for a report; the question is on its way when this returns. Never rejects. One question at a time. */
-  async ask({ withUtilization, span }: AskOptions): Promise<Reply> {
+  async ask({ span, ...extras }: AskOptions): Promise<Reply> {
     const id = ++this.#asked;
-    this.#child.write(encodeQuestion({ id, withUtilization }));
+    this.#child.write(encodeQuestion({ id, ...extras }));
     const reply = await within(this.#readReply(id), span);
     return reply === LATE ? { kind: "late" } : reply;
   }
@@ -66,9 +67,13 @@ export class HelperSession {
       const line = await this.#readLine();
       if (line === undefined) return { kind: "ended", ending: await this.#child.ended };
       const answer = parseAnswer(line);
-      return answer.id === id
-        ? { kind: "answered", report: answer.report }
-        : { kind: "nonsense", message: `it answers question ${answer.id} when ${id} was asked` };
+      if (answer.id !== id) {
+        return { kind: "nonsense", message: `it answers question ${answer.id} when ${id} was asked` };
+      }
+      const report = answer.report === "same" ? this.#last : answer.report;
+      if (report === undefined) return { kind: "nonsense", message: "its first answer refers to one before" };
+      this.#last = report;
+      return { kind: "answered", report };
     } catch (error) {
       if (!(error instanceof SyntaxError) && !(error instanceof RangeError)) throw error;
       return { kind: "nonsense", message: messageOf(error) };

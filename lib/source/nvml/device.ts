@@ -4,6 +4,7 @@ import { type Percent, percent } from "../../core/units.ts";
 import { COMPUTE_MODES, type ComputeMode, type Gpu } from "../../model/gpu.ts";
 import type { Nvml } from "./calls.ts";
 import { createCell, readU32 } from "./cells.ts";
+import { readHealth } from "./health.ts";
 import type { Identity } from "./identity.ts";
 import { UTILIZATION } from "./layouts.ts";
 import { readMemory } from "./memory.ts";
@@ -18,6 +19,7 @@ import { readSwitch } from "./switches.ts";
 export interface DeviceOptions {
   readonly index: GpuIndex;
   readonly withUtilization: boolean;
+  readonly withHealth: boolean;
   readonly pidLimit: number;
   readonly identity: Identity;
   readonly slowModes: SlowModes;
@@ -38,6 +40,7 @@ export function readDevice(nvml: Nvml, device: bigint, options: DeviceOptions): 
     migInstances: readMigInstances(nvml, device, slowModes.migMode),
     recoveryAction: readRecoveryAction(nvml, device),
     processList: readProcessList(nvml, device, { pidLimit, memoryTotal: memory.memoryTotal }),
+    ...options.withHealth && { health: readHealth(nvml, device) },
   };
 }
 

@@ -1,8 +1,9 @@
-import { type BusId, type DeviceMinor, deviceMinor, parseBusId } from "../../core/ids.ts";
+import { type DeviceMinor, deviceMinor } from "../../core/ids.ts";
 import type { Gpu } from "../../model/gpu.ts";
+import { readBusId } from "./bus_id.ts";
 import type { Nvml } from "./calls.ts";
-import { createCell, decodeText, readText, readU32 } from "./cells.ts";
-import { PCI_INFO, TEXT } from "./layouts.ts";
+import { readText, readU32 } from "./cells.ts";
+import { TEXT } from "./layouts.ts";
 import { attempt, believe, ImplausibleAnswer } from "./status.ts";
 import { readUuid } from "./uuid.ts";
 
@@ -29,7 +30,7 @@ function readIdentity(nvml: Nvml, device: bigint): Identity {
   return {
     uuid: readUuid(nvml, device),
     name: attempt(() => readName(nvml, device)),
-    busId: attempt(() => readBusId(nvml, device)),
+    busId: attempt(() => readBusId(nvml, "nvmlDeviceGetPciInfo_v3", device)),
     minor: attempt(() => readMinor(nvml, device)),
   };
 }
@@ -38,13 +39,6 @@ function readName(nvml: Nvml, device: bigint): string {
   const name = readText(nvml, "nvmlDeviceGetName", TEXT.name, device);
   if (name === "") throw new ImplausibleAnswer("the driver gives an empty name");
   return name;
-}
-
-function readBusId(nvml: Nvml, device: bigint): BusId {
-  const { bytes } = createCell(PCI_INFO.size);
-  nvml.call("nvmlDeviceGetPciInfo_v3", device, bytes);
-  const text = decodeText(bytes.subarray(PCI_INFO.busId, PCI_INFO.busId + PCI_INFO.busIdLength));
-  return believe(() => parseBusId(text));
 }
 
 function readMinor(nvml: Nvml, device: bigint): DeviceMinor {

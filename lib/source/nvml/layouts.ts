@@ -39,7 +39,7 @@ export const PROCESS_DETAIL = {
   usedGpuCcProtectedMemory: 24,
 } as const;
 
-/** nvmlPciInfo_t, as `_v3` writes it; the older calls write 52 bytes and no `busId`. */
+/** nvmlPciInfo_t, as nvmlDeviceGetPciInfo_v3 and nvmlDeviceGetNvLinkRemotePciInfo_v2 write it; older calls write 52 bytes. */
 export const PCI_INFO = { size: 68, busId: 36, busIdLength: 32 } as const;
 
 /** nvmlUtilization_t. */
@@ -54,6 +54,12 @@ export const FIELD_VALUE = {
   nvmlReturn: 28,
   value: 32,
 } as const;
+
+/** nvmlGpuFabricInfo_t, of nvmlDeviceGetGpuFabricInfo. */
+export const FABRIC_V1 = { size: 28, status: 16, state: 24 } as const;
+
+/** nvmlGpuFabricInfo_v2_t, of nvmlDeviceGetGpuFabricInfoV. The version word is sizeof | 2 << 24. */
+export const FABRIC_V2 = { size: 36, versionWord: 0x0200_0024, version: 0, status: 20, state: 28 } as const;
 
 /** Lengths of the text buffers: NVML_DEVICE_NAME_V2_BUFFER_SIZE and its like. */
 export const TEXT = { name: 96, uuid: 96, driverVersion: 80, nvmlVersion: 80 } as const;

@@ -17,13 +17,13 @@ export function readMigMode(nvml: Nvml, device: bigint): Reading<PendingMode> {
   });
 }
 
-/** The MIG devices of a GPU that this reader may see; none where MIG is off. */
+/** The MIG devices of a GPU that this reader may see; none where MIG is off, or where the GPU cannot be divided. */
 export function readMigInstances(
   nvml: Nvml,
   device: bigint,
   mode: Reading<PendingMode>,
 ): Reading<readonly MigInstance[]> {
-  if (!mode.ok) return mode;
+  if (!mode.ok) return mode.why === "not-supported" ? known([]) : mode;
   return attempt(() => mode.value.current ? listMigInstances(nvml, device) : []);
 }
 

@@ -12,6 +12,8 @@ import { attempt, ImplausibleAnswer } from "./status.ts";
 export interface ReportOptions {
   /** It costs 3 to 4 ms a GPU at first. */
   readonly withUtilization: boolean;
+  /** Another dozen calls a GPU, and three for each NVLink. */
+  readonly withHealth: boolean;
   /** One more than the largest pid: /proc/sys/kernel/pid_max. */
   readonly pidLimit: number;
   readonly driver: Driver;
@@ -46,10 +48,11 @@ export function readNvmlReport(nvml: Nvml, options: ReportOptions): DriverReport
 function readGpu(nvml: Nvml, index: GpuIndex, options: ReportOptions): Reading<Gpu> {
   return attempt(() => {
     const device = readHandle(nvml, "nvmlDeviceGetHandleByIndex_v2", index);
-    const { withUtilization, pidLimit } = options;
+    const { withUtilization, withHealth, pidLimit } = options;
     return readDevice(nvml, device, {
       index,
       withUtilization,
+      withHealth,
       pidLimit,
       identity: options.identityOf(device),
       slowModes: options.slowModesOf(device),

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { mapReading, type Reading } from "../../core/reading.ts";
 import type { Milliseconds } from "../../core/units.ts";
 import type { DriverReport } from "../../model/gpu.ts";
+import type { LookExtras } from "../../world/ports.ts";
 import { createIdentityReader } from "./identity.ts";
 import { openNvml } from "./library.ts";
 import { readNvmlReport } from "./report.ts";
@@ -12,7 +13,7 @@ import { readDriver } from "./versions.ts";
 /** The driver's library, opened and initialised, to be read as often as one likes. */
 export interface NvmlSource {
   /** Absent only where the driver does not even count its GPUs. What one GPU lacks is absent in the report. */
-  read(options: { readonly withUtilization: boolean }): Reading<DriverReport>;
+  read(extras: LookExtras): Reading<DriverReport>;
 }
 
 /**
@@ -33,7 +34,8 @@ export async function openNvmlSource(
       slowModesOf: createSlowModeReader(nvml, monotonic),
     };
     return {
-      read: ({ withUtilization }) => attempt(() => readNvmlReport(nvml, { ...fixed, withUtilization })),
+      read: ({ withUtilization, withHealth }) =>
+        attempt(() => readNvmlReport(nvml, { ...fixed, withUtilization, withHealth: withHealth ?? false })),
     };
   });
 }

@@ -56,6 +56,7 @@ const MEANINGS: Readonly<Record<number, StatusMeaning>> = {
 export const STATUS = {
   success: 0,
   invalidArgument: 2,
+  notSupported: 3,
   noPermission: 4,
   notFound: 6,
   insufficientSize: 7,

@@ -13,7 +13,7 @@ const MEBIBYTE = 1024 ** 2;
 /** A bare context of PyTorch 2.11 on an H200. */
 export const CONTEXT_SIZE = bytes(518 * MEBIBYTE);
 /** A context with the first tensor that a rank made on the wrong GPU. */
-export const STRAY_SIZE = bytes(612 * MEBIBYTE);
+const STRAY_SIZE = bytes(612 * MEBIBYTE);
 /** What a GPU costs that is visible and not used. */
 const VISIBLE_SIZE = bytes(3 * MEBIBYTE);
 
@@ -59,14 +59,21 @@ export function nodesOf(server: SimServer, { used, visible }: CudaView): NodeUse
   return cudaNodes(server, { used: new Set(used.map(({ gpu }) => gpu)), visible: new Set(visible) });
 }
 
+/** A context that a process has beside those where it works. */
+export interface StrayContext {
+  readonly place: MemoryPlace;
+  /** Whether a tensor was made there by mistake; without one it is a bare context, as peer access may need. */
+  readonly hasTensor: boolean;
+}
+
 /** What a CUDA process takes. */
 export interface CudaDemand {
   readonly view: CudaView;
   /** On each used GPU, in equal parts. */
   readonly size: Bytes;
   readonly parts: number;
-  /** A context of its own on a GPU where the process has no business. */
-  readonly stray?: MemoryPlace;
+  /** Contexts on GPUs where the process has no business. */
+  readonly strays: readonly StrayContext[];
   /** Other processes' allocations, by path. */
   readonly imports: readonly { readonly place: MemoryPlace; readonly path: string }[];
 }
@@ -92,9 +99,9 @@ export interface PlacedMemory extends OwnMemory {
  * @throws {GpuctlError} if a GPU has too little free.
  */
 export function startCuda(server: SimServer, demand: CudaDemand, kernel: Kernel): CudaHolding {
-  const { view, size, parts, stray, imports } = demand;
+  const { view, size, parts, strays, imports } = demand;
   checkRoom(server, demand, kernel.locks);
-  const places = stray ? [...view.used, stray] : view.used;
+  const places = [...view.used, ...strays.map(({ place }) => place)];
   const nodes = nodesOf(server, { used: places, visible: view.visible });
   const nodeDescriptors = openNodes(nodes, kernel);
   const pool = openMemoryPool(server.directory, kernel.locks);
@@ -103,7 +110,7 @@ export function startCuda(server: SimServer, demand: CudaDemand, kernel: Kernel)
   const allocations = view.used.flatMap((place) => split(size, parts).map((part) => take(place, part)));
   const unused = view.visible.filter((gpu) => !places.some((place) => place.gpu === gpu));
   const others = [
-    ...stray ? [take(stray, STRAY_SIZE)] : [],
+    ...strays.map(({ place, hasTensor }) => take(place, hasTensor ? STRAY_SIZE : CONTEXT_SIZE)),
     ...imports.map(({ place, path }) => ({ place, ...pool.import(place, path) })),
     ...unused.map((gpu) => ({ place: { gpu }, ...pool.allocate({ gpu }, VISIBLE_SIZE, "visible") })),
   ];

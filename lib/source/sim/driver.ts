@@ -2,6 +2,7 @@
 import { isPid } from "../../core/ids.ts";
 import type { DriverReport } from "../../model/gpu.ts";
 import { openLibc } from "../../native/libc.ts";
+import type { LookExtras } from "../../world/ports.ts";
 import type { AllocationName } from "./allocation.ts";
 import { bindMemoryLocks } from "./locks.ts";
 import { readHeldMemory } from "./memory.ts";
@@ -16,7 +17,7 @@ export interface SimDriver extends Disposable {
    *
    * @throws {GpuctlError} if there is no such server
    */
-  read(options: { readonly withUtilization: boolean }): DriverReport;
+  read(extras: LookExtras): DriverReport;
 }
 
 /** Opens the driver of the simulated server in a directory. */
@@ -25,7 +26,7 @@ export async function openSimDriver(directory: string): Promise<SimDriver> {
   const locks = bindMemoryLocks(libc);
   const own = ownPidNamespace();
   return {
-    read(options) {
+    read(extras) {
       const server = readSimServer(directory);
       if (server.faults.hangs) sleep();
       if (server.faults.latency > 0) sleep(server.faults.latency);
@@ -34,7 +35,7 @@ export async function openSimDriver(directory: string): Promise<SimDriver> {
         pidNamespace !== own ? findOuterPid(pid, pidNamespace) : isPid(pid) ? pid : undefined;
       const held = readHeldMemory(directory, server.gpus.map(({ index }) => index), locks);
       const charged = held.map((memory) => ({ ...memory, owner: ownerOf(memory.name) }));
-      return describeServer(server, charged, options);
+      return describeServer(server, charged, extras);
     },
     [Symbol.dispose]: () => libc[Symbol.dispose](),
   };

@@ -5,6 +5,16 @@ import { nearest } from "../../core/text.ts";
 import { type Bytes, type Milliseconds, parseDuration, parseSize } from "../../core/units.ts";
 import { RECOVERY_ACTIONS, type RecoveryAction } from "../../model/gpu.ts";
 import { madeBy } from "./fields.ts";
+import {
+  GPU_RESET_ENTRIES,
+  type GpuResetFaults,
+  MACHINE_ENTRIES,
+  type MachineFaults,
+  MODULE_KEYS,
+  nameGpuReset,
+  nameMachine,
+  SERVICE_KEYS,
+} from "./reset_faults.ts";
 
 /** A MIG device that a GPU has been divided into. */
 export interface MigFault {
@@ -32,6 +42,7 @@ export interface GpuFaults {
   readonly memory?: Bytes;
   /** Empty where MIG is off. */
   readonly mig: readonly MigFault[];
+  readonly reset: GpuResetFaults;
 }
 
 /** What is wrong with a server. */
@@ -45,6 +56,7 @@ export interface Faults {
   /** GPUs in the order in which CUDA numbers them unless CUDA_DEVICE_ORDER is PCI_BUS_ID; the driver's without one. */
   readonly cudaOrder?: readonly number[];
   readonly gpus: ReadonlyMap<number, GpuFaults>;
+  readonly machine: MachineFaults;
 }
 
 const SMALL_NUMBER = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(999));
@@ -57,6 +69,7 @@ const MIG_KEYS = v.strictObject({
   memory: SIZE,
 });
 const GPU_KEYS = v.strictObject({
+  ...GPU_RESET_ENTRIES,
   lost: v.optional(v.boolean(), false),
   "recovery-action": v.optional(v.picklist(RECOVERY_ACTIONS), "none"),
   "process-list": v.optional(v.picklist(["whole", "denied", "truncated"]), "whole"),
@@ -67,7 +80,9 @@ const GPU_KEYS = v.strictObject({
   memory: v.exactOptional(SIZE),
   mig: v.optional(v.array(v.pipe(MIG_KEYS, v.transform(nameMig))), []),
 });
+const GPU_SCHEMA = v.pipe(GPU_KEYS, v.transform(nameGpu));
 const SERVER_KEYS = v.strictObject({
+  ...MACHINE_ENTRIES,
   hang: v.optional(v.boolean(), false),
   latency: v.optional(madeBy(v.string(), parseDuration), "0ms"),
   "memory-api": v.optional(v.picklist(["v1", "v2"]), "v2"),
@@ -75,11 +90,14 @@ const SERVER_KEYS = v.strictObject({
   gpu: v.optional(
     v.record(
       v.pipe(v.string(), v.regex(/^\d{1,3}$/, "expected a GPU's index, as in [gpu.0]")),
-      v.pipe(GPU_KEYS, v.transform(nameGpu)),
+      GPU_SCHEMA,
     ),
     {},
   ),
 });
+
+/** A GPU of which the file says nothing. */
+export const SOUND: GpuFaults = v.parse(GPU_SCHEMA, {});
 
 /** Checks the keys and values of a faults table and gives them their names in the program. */
 export const FAULTS_SCHEMA = v.pipe(SERVER_KEYS, v.transform(nameServer));
@@ -124,9 +142,11 @@ function describeIssue(issues: readonly [Issue, ...Issue[]]): string {
   return `${place}: there is no such key${near === undefined ? "" : `; did you mean ${near}?`}`;
 }
 
-/** The keys that the table around a key may have: at the top, in gpu.N, in gpu.N.mig.M. */
+/** The keys that the table around a key may have: at the top, in modules.N, services.N, gpu.N and gpu.N.mig.M. */
 function keysAt(path: readonly string[]): string[] {
   if (path.length === 1) return Object.keys(SERVER_KEYS.entries);
+  if (path[0] === "modules") return Object.keys(MODULE_KEYS.entries);
+  if (path[0] === "services") return Object.keys(SERVICE_KEYS.entries);
   return Object.keys(path.length === 3 ? GPU_KEYS.entries : MIG_KEYS.entries);
 }
 
@@ -150,6 +170,7 @@ function nameGpu(keys: v.InferOutput<typeof GPU_KEYS>): GpuFaults {
     ...keys.name !== undefined && { name: keys.name },
     ...keys.memory !== undefined && { memory: keys.memory },
     mig: keys.mig,
+    reset: nameGpuReset(keys),
   };
 }
 
@@ -160,5 +181,6 @@ function nameServer(keys: v.InferOutput<typeof SERVER_KEYS>): Faults {
     memoryApi: keys["memory-api"],
     ...keys["cuda-order"] && { cudaOrder: keys["cuda-order"] },
     gpus: new Map(Object.entries(keys.gpu).map(([index, faults]) => [Number(index), faults])),
+    machine: nameMachine(keys),
   };
 }

@@ -1,5 +1,5 @@
 /** Making a simulated server, and giving one that exists other faults. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errnoOf, GpuctlError, messageOf, stateOf } from "../../core/errors.ts";
 import { valueOf } from "../../core/reading.ts";
@@ -20,6 +20,7 @@ import {
   type ServerDescription,
   type SimServer,
   uvmNodePath,
+  writeDescription,
 } from "./server.ts";
 
 /** An NVIDIA H200 and its driver, as measured. */
@@ -44,7 +45,7 @@ export function initSimServer(directory: string, plan: ServerPlan): SimServer {
   checkFaults(server, plan.faultsPath);
   try {
     if (isNew) makeParts(server);
-    writeDescription(descriptionPath(directory), description);
+    writeDescription(directory, description);
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === undefined) throw error;
@@ -54,12 +55,6 @@ export function initSimServer(directory: string, plan: ServerPlan): SimServer {
     });
   }
   return server;
-}
-
-/** Whoever looks at the server meanwhile finds the old description or the new one, never half of one. */
-function writeDescription(path: string, description: ServerDescription): void {
-  writeFileSync(`${path}.new`, `${JSON.stringify(description, null, 2)}\n`);
-  renameSync(`${path}.new`, path);
 }
 
 function newDescription(plan: ServerPlan, faults: FaultsTable): ServerDescription {
@@ -109,7 +104,18 @@ function checkFaults({ gpus, faults }: SimServer, path: string | undefined): voi
   const indexes = gpus.map(({ index }) => index);
   const stranger = [...faults.gpus.keys()].find((index) => !indexes.some((known) => known === index));
   const order = faults.cudaOrder?.toSorted((a, b) => a - b);
-  const problem = stranger !== undefined
+  const unlinked =
+    [...faults.gpus].flatMap(([index, { reset }]) =>
+      reset.nvlinkPeers.filter((peer) => peer === index || peer >= gpus.length).map((peer) => ({
+        index,
+        peer,
+      }))
+    )[0];
+  const problem = unlinked !== undefined
+    ? `gpu.${unlinked.index}.nvlink-peers: expected other GPUs of 0 to ${
+      gpus.length - 1
+    }, and there is ${unlinked.peer}`
+    : stranger !== undefined
     ? `gpu.${stranger}: the server has GPUs 0 to ${gpus.length - 1}`
     : order !== undefined && order.join() !== indexes.join()
     ? `cuda-order: expected each of 0 to ${gpus.length - 1} once`

@@ -29,8 +29,9 @@ const ORDER = v.variant("role", [
     used: v.array(PLACE),
     visible: v.array(NUMBER),
     size: SIZE,
-    stray: v.exactOptional(PLACE),
+    strays: v.array(v.object({ place: PLACE, hasTensor: v.boolean() })),
     imports: v.array(v.object({ place: PLACE, path: v.string() })),
+    erasesEnvironment: v.boolean(),
     /**
      * `follow` ends with main, `outlive` stays until the scene is over; `stop` stops itself and `lose-leader` ends its
      * main thread, and either is killed with main.

@@ -2,8 +2,11 @@
 import type { Pid } from "../../core/ids.ts";
 import { absent, known, type Reading } from "../../core/reading.ts";
 import { type Bytes, bytes, type Percent, percent, sumBytes } from "../../core/units.ts";
+import type { GpuHealth } from "../../model/gpu_health.ts";
 import type { Context, DriverReport, Gpu, MigInstance, ProcessList } from "../../model/gpu.ts";
+import type { LookExtras } from "../../world/ports.ts";
 import type { MigPlace } from "./allocation.ts";
+import { describeHealth } from "./health.ts";
 import type { HeldMemory } from "./memory.ts";
 import { migUuid, type SimGpu, type SimServer } from "./server.ts";
 
@@ -16,7 +19,7 @@ export interface ChargedMemory extends HeldMemory {
 export function describeServer(
   server: SimServer,
   memory: readonly ChargedMemory[],
-  { withUtilization }: { readonly withUtilization: boolean },
+  { withUtilization, withHealth }: LookExtras,
 ): DriverReport {
   const { driver, gpus, faults } = server;
   return {
@@ -29,6 +32,7 @@ export function describeServer(
       describeGpu(gpu, chargeOnce(memory.filter((held) => held.gpu === gpu.index)), {
         withUtilization,
         memoryApi: faults.memoryApi,
+        ...withHealth && { health: describeHealth(gpu, gpus) },
       })
     ),
     unreadableGpus: gpus.filter((gpu) => gpu.faults.isLost).map(({ index }) => ({
@@ -55,12 +59,14 @@ function rank({ name }: HeldMemory): number {
 interface View {
   readonly withUtilization: boolean;
   readonly memoryApi: "v1" | "v2";
+  /** Where it was asked for. */
+  readonly health?: GpuHealth;
 }
 
 function describeGpu(
   gpu: SimGpu,
   memory: readonly ChargedMemory[],
-  { withUtilization, memoryApi }: View,
+  { withUtilization, memoryApi, health }: View,
 ): Gpu {
   const { faults, memoryTotal, memoryReserved } = gpu;
   const used = bytes(sumBytes(memory.map(({ size }) => size)) + faults.unattributed);
@@ -81,9 +87,9 @@ function describeGpu(
       }
       : { memoryUsed: known(used), memoryReserved: known(memoryReserved), usedIncludesReserve: known(false) },
     utilization: describeUtilization(faults.isUtilizationLatched, { withUtilization, hasMig }),
-    persistenceMode: known(true),
+    persistenceMode: known(faults.reset.hasPersistence),
     computeMode: known("default"),
-    displayActive: known(false),
+    displayActive: known(faults.reset.hasDisplay),
     migMode: known({ current: hasMig, pending: hasMig }),
     migInstances: known(faults.mig.map((mig, place): MigInstance => ({
       uuid: migUuid(gpu.index, place),
@@ -97,6 +103,7 @@ function describeGpu(
     }))),
     recoveryAction: known(faults.recoveryAction),
     processList: describeProcesses(gpu, memory),
+    ...health && { health },
   };
 }
 

@@ -1,5 +1,5 @@
 /** A simulated server on disk: where its parts lie and what its description says. */
-import { readFileSync, realpathSync } from "node:fs";
+import { readFileSync, realpathSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { errnoOf, GpuctlError, messageOf } from "../../core/errors.ts";
@@ -14,7 +14,7 @@ import {
   parseBusId,
 } from "../../core/ids.ts";
 import { type Bytes, bytes } from "../../core/units.ts";
-import { type Faults, FAULTS_SCHEMA, type GpuFaults } from "./faults.ts";
+import { type Faults, FAULTS_SCHEMA, type GpuFaults, SOUND } from "./faults.ts";
 import { madeBy } from "./fields.ts";
 import type { Candidate } from "./visible.ts";
 
@@ -65,15 +65,6 @@ const SCHEMA = v.strictObject({
 /** What `server.json` holds. */
 export type ServerDescription = v.InferInput<typeof SCHEMA>;
 
-const SOUND: GpuFaults = {
-  isLost: false,
-  recoveryAction: "none",
-  processList: "whole",
-  unattributed: bytes(0),
-  isUtilizationLatched: false,
-  hasMps: false,
-  mig: [],
-};
 /** The file that says what the server is. */
 export function descriptionPath(directory: string): string {
   return join(directory, "server.json");
@@ -122,6 +113,13 @@ export function readDescription(directory: string): ServerDescription {
   const issue = v.safeParse(SCHEMA, json).issues?.[0];
   const place = issue && v.getDotPath(issue);
   throw new GpuctlError("unavailable", `Cannot read ${path}: ${place ? `${place}: ` : ""}${issue?.message}`);
+}
+
+/** Whoever looks at the server meanwhile finds the old description or the new one, never half of one. */
+export function writeDescription(directory: string, description: ServerDescription): void {
+  const path = descriptionPath(directory);
+  writeFileSync(`${path}.new`, `${JSON.stringify(description, null, 2)}\n`);
+  renameSync(`${path}.new`, path);
 }
 
 /** The server that a description describes, its faults applied. */

@@ -4,9 +4,10 @@ import type { Ending } from "../../core/errors.ts";
 import { milliseconds } from "../../core/units.ts";
 import type { JobPlan } from "../../model/simulation.ts";
 import type { Terminal, World } from "../../world/ports.ts";
-import { chooseCudaDevices, type CudaHolding, type CudaView, startCuda } from "./cuda.ts";
+import { chooseCudaDevices, type CudaHolding, type CudaView, startCuda, type StrayContext } from "./cuda.ts";
+import { eraseEnvironment } from "./erase_environment.ts";
 import { type Kernel, openKernel } from "./kernel.ts";
-import { type MemoryPlace, sweepMemory } from "./memory.ts";
+import { sweepMemory } from "./memory.ts";
 import type { OrderFor, WorkerOrder } from "./orders.ts";
 import { formatReady } from "./ready.ts";
 import { readSimServer, type SimServer } from "./server.ts";
@@ -43,7 +44,7 @@ export async function setStage(plan: JobPlan, world: JobWorld): Promise<Stage> {
   const kernel = await openKernel();
   sweepMemory(server.directory, server.gpus.map(({ index }) => index), kernel.locks);
   const view = chooseCudaDevices(server, gpusOf(plan), {
-    visibleDevices: world.variable("CUDA_VISIBLE_DEVICES"),
+    visibleDevices: plan.visibleDevices ?? world.variable("CUDA_VISIBLE_DEVICES"),
     deviceOrder: world.variable("CUDA_DEVICE_ORDER"),
   });
   const endsAt = plan.runFor === undefined ? undefined : Math.round(Date.now() + plan.runFor);
@@ -58,8 +59,13 @@ function gpusOf({ scene, gpus, setsVariableLate }: JobPlan): readonly number[] {
 
 /** Takes contexts and memory in this process, the memory of each GPU in equal parts. */
 export function holdHere({ server, view, plan, kernel }: Stage, parts = 1): CudaHolding {
-  const stray = strayPlace(view, plan);
-  return startCuda(server, { view, size: plan.size, parts, imports: [], ...stray && { stray } }, kernel);
+  // Before the first device is opened: from then on somebody may look.
+  if (plan.erasesEnvironment) eraseEnvironment();
+  return startCuda(
+    server,
+    { view, size: plan.size, parts, strays: straysOf(view, plan), imports: [] },
+    kernel,
+  );
 }
 
 /** The order for a worker with contexts of its own, on the job's GPUs unless it is given others. */
@@ -69,27 +75,29 @@ export function cudaOrder(
     & Pick<OrderFor<"cuda">, "then">
     & Partial<Pick<OrderFor<"cuda">, "size"> & Pick<CudaView, "used">>,
 ): OrderFor<"cuda"> {
-  const { visible } = stage.view;
-  const stray = strayPlace({ used, visible }, stage.plan);
+  const { plan, view } = stage;
   return {
     role: "cuda",
     ...life(stage),
     used: [...used],
-    visible: [...visible],
+    visible: [...view.visible],
     size,
+    strays: [...straysOf({ ...view, used }, plan), ...plan.hasPeerContexts ? peersOf(view, used) : []],
     imports: [],
+    erasesEnvironment: plan.erasesEnvironment,
     then,
-    ...stray && { stray },
   };
 }
 
 /** The first GPU that a process sees, if it should have a context there by mistake and has none on purpose. */
-function strayPlace(
-  { used, visible: [first] }: CudaView,
-  { hasStrayContext }: JobPlan,
-): MemoryPlace | undefined {
+function straysOf({ used, visible: [first] }: CudaView, { hasStrayContext }: JobPlan): StrayContext[] {
   const isAstray = hasStrayContext && first !== undefined && used.every(({ gpu }) => gpu !== first);
-  return isAstray ? { gpu: first } : undefined;
+  return isAstray ? [{ place: { gpu: first }, hasTensor: true }] : [];
+}
+
+/** What the job uses and this process does not: the GPUs of the other ranks. */
+function peersOf(job: CudaView, used: CudaView["used"]): StrayContext[] {
+  return job.used.filter((place) => !used.includes(place)).map((place) => ({ place, hasTensor: false }));
 }
 
 /** The part of an order that is the same for every worker of a scene. */

@@ -18,8 +18,12 @@ export interface VisibleDevice {
   readonly mig?: MigPlace;
 }
 
-/** CUDA ignores a value that is longer. */
+/** CUDA ignores a value of more bytes. */
 const LONGEST_VALUE = 2624;
+/** A MIG device as drivers before 470 name it: its GPU, GPU instance and compute instance. */
+const MIG_PATH = /^MIG-(GPU-[\dA-Fa-f-]{32,36})\/(\d{1,3})\/(\d{1,3})$/;
+/** What strtoul(3) gives for every number that is larger, whatever its sign. */
+const LARGEST_NUMBER = 2n ** 64n - 1n;
 
 /**
  * Finds what a job may use, in the order in which it numbers it.
@@ -33,7 +37,9 @@ export function findVisibleDevices(
   value: string | undefined,
   candidates: readonly Candidate[],
 ): VisibleDevice[] {
-  if (value === undefined || value.length > LONGEST_VALUE) return wholeDevices(candidates);
+  if (value === undefined || new TextEncoder().encode(value).length > LONGEST_VALUE) {
+    return wholeDevices(candidates);
+  }
   const find = /^(?:GPU|MIG)-/.test(value) ? findByUuid : findByNumber;
   const devices: VisibleDevice[] = [];
   for (const entry of value.split(",")) {
@@ -46,15 +52,22 @@ export function findVisibleDevices(
   return devices;
 }
 
-/** As strtoul(3) reads: leading blanks and zeros are taken, what follows the digits is cut. */
+/**
+ * As strtoul(3) reads, into an `int`: leading blanks and zeros are taken, what follows the digits is cut, and 4294967297
+ * is 1.
+ */
 function findByNumber(entry: string, candidates: readonly Candidate[]): VisibleDevice | undefined {
-  const number = /^\s*([+-]?\d+)/.exec(entry)?.[1];
-  const candidate = number === undefined ? undefined : candidates[Number(number)];
+  const [, sign, digits] = /^[ \t-\r]*([+-]?)(\d+)/.exec(entry) ?? [];
+  if (digits === undefined) return undefined;
+  const size = BigInt(digits);
+  const read = size > LARGEST_NUMBER ? LARGEST_NUMBER : sign === "-" ? -size : size;
+  const candidate = candidates[Number(BigInt.asIntN(32, read))];
   return candidate && wholeDevice(candidate);
 }
 
 /** The beginning of a UUID will do if it is that of one device only. Case and dashes do not count. */
 function findByUuid(entry: string, candidates: readonly Candidate[]): VisibleDevice | undefined {
+  if (MIG_PATH.test(entry)) return findByPath(entry, candidates);
   const digits = digitsOf(entry);
   if (!/^(?:GPU|MIG)-/.test(entry) || !/^(?:[\da-f]{32}|[\da-f]{1,31}$)/.test(digits)) return undefined;
   const beginsSo = ({ uuid }: { readonly uuid: string }) => digitsOf(uuid).startsWith(digits.slice(0, 32));
@@ -66,6 +79,15 @@ function findByUuid(entry: string, candidates: readonly Candidate[]): VisibleDev
     ? migDevices
     : candidates.filter(beginsSo).map(wholeDevice);
   return named.length === 1 ? named[0] : undefined;
+}
+
+function findByPath(entry: string, candidates: readonly Candidate[]): VisibleDevice | undefined {
+  const [, uuid = "", gpuInstance, computeInstance] = MIG_PATH.exec(entry) ?? [];
+  const candidate = candidates.find((each) => digitsOf(each.uuid) === digitsOf(uuid));
+  const mig = candidate?.migDevices.find((each) =>
+    each.gpuInstance === Number(gpuInstance) && each.computeInstance === Number(computeInstance)
+  );
+  return candidate && mig && migDevice(candidate, mig);
 }
 
 function digitsOf(uuid: string): string {

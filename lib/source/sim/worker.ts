@@ -7,6 +7,7 @@ import process from "node:process";
 import { milliseconds } from "../../core/units.ts";
 import { findStat } from "../../proc/stat.ts";
 import { startCuda } from "./cuda.ts";
+import { eraseEnvironment } from "./erase_environment.ts";
 import { type Kernel, openKernel } from "./kernel.ts";
 import { adoptNodes } from "./nodes.ts";
 import {
@@ -48,10 +49,11 @@ interface WorkerWorld {
 }
 
 async function workAsCuda(order: OrderFor<"cuda">, { kernel, terminal }: WorkerWorld): Promise<void> {
-  const { directory, used, visible, size, stray, imports } = order;
+  const { directory, used, visible, size, strays, imports } = order;
+  if (order.erasesEnvironment) eraseEnvironment();
   startCuda(
     readSimServer(directory),
-    { view: { used, visible }, size, parts: 1, imports, ...stray && { stray } },
+    { view: { used, visible }, size, parts: 1, strays, imports },
     kernel,
   );
   switch (order.then) {

@@ -1,4 +1,5 @@
 /** Undoes what terminals, mail programs and shells do to a text before it is saved. Lines keep their numbers. */
+import { findRefusal } from "./refusals.ts";
 
 /** Output of the largest machines is a few MB. More is a log of many looks, or hostile. */
 const MOST_CHARACTERS = 16 * 1024 ** 2;
@@ -29,12 +30,28 @@ export function cleanText(text: string): string {
   return /^[ \t]{0,8}>/m.test(clean) ? clean.replace(QUOTE_MARKS, "") : clean;
 }
 
+/** What shows that a line is whole though nothing ends it: a unit, or what closes a row, a word or an element. */
+const WHOLE_END = /(?:MiB|%|[|+>)\]=])\s*$/;
+/** What may be half a value at the end of a line: all behind the last ` : ` of `-q`, the last comma of CSV, the last blank. */
+const LAST_VALUE = /(?<= : |,)(?:(?! : |,).)+$|\S+\s*$/;
+/** Stands for the last value of a text that ends within a line. It reads as one that is not there. */
+export const CUT_VALUE = "[cut off]";
+
+/** A text in lines. */
+export interface Lines {
+  readonly lines: readonly string[];
+  /** How many were too long to be lines of nvidia-smi; those are empty here. */
+  readonly tooLong: number;
+  /** Whether the text ends within a line. Its last value may be half a number or half a name, and `CUT_VALUE` is in its place. */
+  readonly isCut: boolean;
+}
+
 /**
- * The lines of a clean text, and how many were too long to be lines of nvidia-smi; those are empty here.
+ * The lines of a clean text.
  *
  * @throws {SyntaxError} if there are too many.
  */
-export function splitLines(text: string): { lines: string[]; tooLong: number } {
+export function splitLines(text: string): Lines {
   const lines = text.split("\n", MOST_LINES + 1);
   if (lines.length > MOST_LINES) {
     throw new SyntaxError(
@@ -47,5 +64,8 @@ export function splitLines(text: string): { lines: string[]; tooLong: number } {
     lines[at] = "";
     tooLong++;
   }
-  return { lines, tooLong };
+  const last = lines.at(-1) ?? "";
+  const isCut = last.trim() !== "" && !WHOLE_END.test(last) && findRefusal(last) === undefined;
+  if (isCut) lines[lines.length - 1] = last.replace(LAST_VALUE, CUT_VALUE);
+  return { lines, tooLong, isCut };
 }

@@ -1,5 +1,6 @@
 /** `--query-gpu`, `--query-compute-apps` and `--query-accounted-apps`, with a header. */
 import { absent } from "../../core/reading.ts";
+import { CUT_VALUE } from "./clean.ts";
 import { type CsvColumn, type CsvHeader, findCsvHeader, splitCsvRow } from "./csv_columns.ts";
 import { inferCsvHeader } from "./csv_headless.ts";
 import {
@@ -14,6 +15,9 @@ import {
 } from "./raw.ts";
 import { findStamp } from "./stamps.ts";
 import { findAbsence } from "./values.ts";
+
+/** Values that may hold commas. */
+const FREE_FIELDS = ["process_name", "name"] as const;
 
 const KINDS = {
   gpu: "gpu-csv",
@@ -69,6 +73,8 @@ function readRows(lines: readonly string[], from: number, { query, columns }: Cs
       continue;
     }
     const fields = new Map(columns.map(({ field }, place) => [field, values[place] ?? ""]));
+    // Of a row that is cut nobody can say where the one value that may hold commas ends.
+    if (values.at(-1) === CUT_VALUE) { for (const name of FREE_FIELDS) fields.delete(name); }
     const stamp = findStamp(fields.get("timestamp") ?? "");
     if (stamp !== undefined) part.takenAt = stamp;
     if (processes) processes.add(fields, line, text);

@@ -30,10 +30,11 @@ export interface RawText {
  * @throws {SyntaxError} if the text names more GPUs than a machine can have.
  */
 export function joinParts(parts: readonly [RawPart, ...RawPart[]]): RawText {
-  const refusals = parts.flatMap(({ refusal }) => refusal === undefined ? [] : [refusal]).slice(
-    0,
-    MOST_REFUSALS,
-  );
+  // Each of several outputs says it again.
+  const refusals = [
+    ...new Map(parts.flatMap(({ refusal }) => refusal === undefined ? [] : [[refusal.text, refusal]]))
+      .values(),
+  ].slice(0, MOST_REFUSALS);
   const chosen = SMI_TEXT_KINDS.flatMap((kind) => {
     const last = parts.findLast((part) => part.kind === kind);
     return last === undefined ? [] : [last];

@@ -55,19 +55,23 @@ export function processListOf(
 
 /** Why a list may lack processes, if it may. */
 function reasonFor(
-  { coverage, hidden, unreadable, saysNone }: RawListing,
+  { coverage, hidden, unreadable, saysNone, isLast = false }: RawListing,
   contexts: readonly Context[],
   used: Reading<Bytes> | undefined,
 ): Absent | undefined {
   if (unreadable > 0) return absent("implausible", `${plural(unreadable, "row")} could not be read`);
   if (hidden > 0) return absent("hidden", `${plural(hidden, "process", "processes")} without a pid or a GPU`);
   if (coverage === "compute") return absent("not-reported", "the query shows compute processes only");
-  if (coverage === "all" || (saysNone && contexts.length === 0 && used === undefined)) return undefined;
+  if ((coverage === "all" && !isLast) || (saysNone && contexts.length === 0 && used === undefined)) {
+    return undefined;
+  }
   // nvidia-smi leaves out a process whose name it cannot read, a dead one above all. Where the rows account for all that
   // is used, none that holds memory is missing.
   const left = used === undefined ? undefined : unexplained(contexts, used);
   if (left !== undefined && Math.abs(left) <= contexts.length * MIB) return undefined;
-  const detail = "nvidia-smi leaves out processes that it cannot name";
+  const detail = isLast
+    ? "the text ends among the processes: it may be cut"
+    : "nvidia-smi leaves out processes that it cannot name";
   return absent(
     "hidden",
     left !== undefined && left > 0 ? `${detail}; ${left / MIB} MiB in use have no row` : detail,

@@ -49,6 +49,7 @@ export class SmiSource implements Sampler {
   readonly #options: SmiOptions;
   readonly #unknownFields = new Set<string>();
   #stuck: StuckHelper | undefined;
+  #problems: readonly Problem[] = [];
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: SmiOptions) {
@@ -63,7 +64,14 @@ export class SmiSource implements Sampler {
   }
 
   async sample({ within }: LookOptions): Promise<Reading<DriverReport>> {
-    return (await this.read(milliseconds(this.#options.clock.monotonic() + within))).report;
+    const { report, problems } = await this.read(milliseconds(this.#options.clock.monotonic() + within));
+    this.#problems = problems;
+    return report;
+  }
+
+  /** What the last sample could not read, or doubts, beside what its readings say. */
+  get problems(): readonly Problem[] {
+    return this.#problems;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -80,11 +88,11 @@ export class SmiSource implements Sampler {
     return await this.#supplement(run, reading, deadline);
   }
 
-  /** What the XML leaves out is fixed: MIG names, and the indexes of a machine that does not show all its GPUs. */
+  /** What the XML leaves out is fixed: MIG names and profiles, and the indexes where it does not show all GPUs. */
   async #supplement(run: EndedRun, reading: SmiReading, deadline: Milliseconds): Promise<SmiLook> {
     const gpus = reading.report.ok ? reading.report.value.gpus : [];
     const lacksMigName = gpus.some(({ migInstances: mig }) =>
-      mig.ok && mig.value.some(({ uuid }) => !uuid.startsWith("MIG-"))
+      mig.ok && mig.value.some(({ uuid, profile }) => !uuid.startsWith("MIG-") || !profile.ok)
     );
     const lacksIndex = reading.problems.some(({ subject }) => subject === "GPU index");
     const texts = [run.text];
@@ -208,7 +216,8 @@ function problemOf(reason: Absent): Problem {
 
 function parseRun(text: string): SmiReading | SyntaxError {
   try {
-    return parseSmiText(text);
+    // What has ended has said all that it had to say.
+    return parseSmiText(`${text}\n`);
   } catch (error) {
     if (error instanceof SyntaxError) return error;
     throw error;

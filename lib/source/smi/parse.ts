@@ -3,8 +3,8 @@ import { gpuIndex } from "../../core/ids.ts";
 import { type Absent, absent, known, type Reading } from "../../core/reading.ts";
 import { plural } from "../../core/text.ts";
 import { contextsOf, type DriverReport, type Gpu, type ProcessList } from "../../model/gpu.ts";
+import type { ListedHolder } from "../../model/listed_holder.ts";
 import type { Problem } from "../../model/snapshot.ts";
-import type { ListedHolder } from "../listed_holder.ts";
 import { cleanText } from "./clean.ts";
 import { joinParts } from "./join.ts";
 import { findParts } from "./parts.ts";
@@ -51,7 +51,7 @@ export function parseSmiText(text: string): SmiReading {
   const [first, ...others] = findParts(cleanText(text));
   if (!first) {
     throw new SyntaxError(
-      "Cannot read the text as output of nvidia-smi: it holds no table, CSV with a header, -q, -q -x, -L, pmon or dmon",
+      "Cannot read the text as output of nvidia-smi: it holds no table, CSV with a header, -q, -q -x, -L, pmon or dmon, nor a list of fuser -v or lsof",
     );
   }
   const { whole, refusals } = joinParts([first, ...others]);

@@ -44,7 +44,7 @@ export function findParts(text: string, parseXml: typeof parseQueryXml = parseQu
   const parts = documents.map(({ xml, line }, place) =>
     place === documents.length - 1 ? parseXml(xml, line) : emptyPart("query-xml", line)
   );
-  const { lines, tooLong } = splitLines(rest);
+  const { lines, tooLong, isCut } = splitLines(rest);
   for (let at = 0; at < lines.length;) {
     const format = lines[at]?.trim() === "" ? undefined : FORMATS.find((each) => each.begins(lines, at));
     if (!format) {
@@ -52,6 +52,10 @@ export function findParts(text: string, parseXml: typeof parseQueryXml = parseQu
       continue;
     }
     const { part, end } = format.read(lines, at);
+    if (isCut && end >= lines.length) {
+      const message = "The text ends within a line: its last value may be cut and was not read";
+      part.problems.add("text", absent("not-reported"), message);
+    }
     parts.push(part);
     at = Math.max(end, at + 1);
   }

@@ -108,6 +108,7 @@ class QueryReader {
 
   finish(): RawPart {
     const { gpus, machine } = this.#part;
+    if (this.#gpu?.listing && this.#heading === "Processes") this.#gpu.listing.isLast = true;
     // All of them are shown in the order of their index, unless `-i` chose some.
     if (machine.get("attached_gpus") === String(gpus.length)) {
       for (const [index, gpu] of gpus.entries()) gpu.fields.set("index", String(index));

@@ -94,7 +94,7 @@ export function parseQueryXml(text: string, line: number): RawPart {
   const document = new XmlDocument(line);
   const refuse = (reason: string): never => {
     const place = `line ${parser.line + line}, column ${parser.column + 1}`;
-    throw new SyntaxError(`Cannot parse the output of nvidia-smi -q -x: ${reason}: ${place}`);
+    throw new SyntaxError(`Cannot read the text as output of nvidia-smi -q -x: ${reason}: ${place}`);
   };
   parser.on(
     "error",

@@ -3,7 +3,7 @@
  * words their meaning, so that a word means the same wherever it is printed.
  */
 import type { Absent } from "../../core/reading.ts";
-import type { ListedHolder } from "../listed_holder.ts";
+import type { ListedHolder } from "../../model/listed_holder.ts";
 import { ProblemLog } from "./problem_log.ts";
 import type { Refusal } from "./refusals.ts";
 
@@ -52,6 +52,8 @@ export interface RawListing {
   hidden: number;
   /** Rows that could not be read. */
   unreadable: number;
+  /** Nothing stands behind its last row, so that rows may be missing where a text has been cut. */
+  isLast?: boolean;
   /** Why an `unread` listing has no rows. */
   reason?: Absent;
 }

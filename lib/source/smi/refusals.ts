@@ -176,5 +176,5 @@ function readNamedGpu(text: string, otherwise: Why): Pick<Refusal, "why" | "gpu"
   const [, index, address = "", state = ""] = NAMED_GPU.exec(text) ?? [];
   const busId = findBusId(address);
   const gpu = { ...(index === undefined ? {} : { index }), ...(busId === undefined ? {} : { busId }) };
-  return { why: findAbsence(state)?.why ?? otherwise, gpu };
+  return { why: (state === "" ? undefined : findAbsence(state)?.why) ?? otherwise, gpu };
 }

@@ -218,12 +218,12 @@ class TableReader {
   }
 }
 
-/** Whether cells are the first row of a GPU: its index and name, its address. */
+/** Whether cells are the first row of a GPU: its index and name, its address. One inside a Tegra has none. */
 function startsGpu([left = "", middle = "", right]: readonly string[]): boolean {
   const [index = "", second] = wordsOf(left);
   if (right === undefined || second === undefined || !/^\d{1,5}$/.test(index)) return false;
   const [address = ""] = wordsOf(middle);
-  return findBusId(address) !== undefined;
+  return findBusId(address) !== undefined || address === "N/A";
 }
 
 /** Whether cells are a later row of a GPU: one that begins with the fan, or the one that has only the MIG mode. */

@@ -120,7 +120,11 @@ function joinSoft(
 /** Whether a line is the rest of a row. One that begins with a bar is, if the row then has as many bars as the ruler. */
 function continues(text: string, line: string | undefined, bars: number): boolean {
   if (line === undefined) return false;
-  if (isClosed(text)) return isPiece(line) && line.trimEnd().endsWith("|");
+  if (isClosed(text)) {
+    // A lone bar is what is left of the next row, where a file has been cut.
+    const isRest = bars === 0 ? line.trim() !== "|" : countBars(text) < bars;
+    return isRest && isPiece(line) && line.trimEnd().endsWith("|");
+  }
   return isPiece(line) || (isRowStart(line) && bars > 2 && countBars(text) + countBars(line) === bars);
 }
 

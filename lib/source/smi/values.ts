@@ -37,7 +37,7 @@ const ABSENCES: ReadonlyMap<string, Why> = new Map([
 
 /** What stands for a process's name. Fewer words than above, for a program may well be called `error`. */
 const NAME_ABSENCE =
-  /^(?:|-|n\/a|unknown error|insufficient permissions|gpu is lost|gpu requires reset|not found|\[(?:n\/a|not supported|not found|no data|unknown|unknown error|insufficient permissions|gpu is lost|gpu requires reset)\])$/i;
+  /^(?:|-|n\/a|unknown error|insufficient permissions|gpu is lost|gpu requires reset|not found|\[(?:n\/a|not supported|not found|no data|unknown|unknown error|insufficient permissions|gpu is lost|gpu requires reset|cut off)\])$/i;
 
 const COMPUTE_MODE_WORDS: ReadonlyMap<string, ComputeMode> = new Map([
   ["default", "default"],

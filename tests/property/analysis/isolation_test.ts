@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { absent } from "../../../lib/core/reading.ts";
 import { judgeIsolation } from "../../../lib/analysis/isolation.ts";
+import { encodeIsolation } from "../../../lib/model/isolation_json.ts";
+import { assertDocument } from "../../support/documents.ts";
 import { type CaseSpec, type GpuSpec, isolationCase } from "../../unit/analysis/isolation_case.ts";
 import { A, B } from "../../unit/analysis/visible_devices_machine.ts";
 
@@ -95,5 +97,11 @@ test("judgeIsolation() gives every violation a cause, its reason and a fix, and 
     assert.ok(
       [...notes, ...violations.map(({ explanation }) => explanation)].every((text) => !/\p{Cc}/u.test(text)),
     );
+  }));
+});
+
+test("encodeIsolation() writes what the printed schema says, whatever was seen", () => {
+  fc.assert(fc.property(cases, fc.boolean(), (spec, simulated) => {
+    assertDocument(encodeIsolation(judgeIsolation(isolationCase(spec)), { simulated }));
   }));
 });

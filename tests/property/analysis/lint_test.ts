@@ -4,7 +4,9 @@ import fc from "fast-check";
 import { judgeFindings } from "../../../lib/analysis/lint/finding.ts";
 import { legacyEdits } from "../../../lib/analysis/lint/legacy_python.ts";
 import { lintPython } from "../../../lib/analysis/lint/lint_python.ts";
+import { encodeLint } from "../../../lib/render/lint_json.ts";
 import { renderLint } from "../../../lib/render/lint.ts";
+import { assertDocument } from "../../support/documents.ts";
 
 const SET = 'os.environ["CUDA_VISIBLE_DEVICES"] = "1"';
 
@@ -103,6 +105,7 @@ test("lintPython() and its report answer for any text, with places that exist", 
     for (const { place } of findings) {
       assert.ok(place.line >= 1 && place.line <= lines && place.column >= 1, JSON.stringify(place));
     }
+    assertDocument(encodeLint(findings, { files: [path], ending: judgeFindings(findings) }));
     assert.ok(
       !renderLint(findings, { files: 1 }).slice(0, -1).split("\n").some((line) => /\p{Cc}/u.test(line)),
     );

@@ -14,6 +14,7 @@ import {
   type JobWorldSpec,
   OWN_PID,
 } from "../../support/job_world.ts";
+import { assertDocument } from "../../support/documents.ts";
 import { MIB } from "../../support/job_story.ts";
 import { type MachineSpec, observe, type ProcessSpec, uuidOf } from "../../support/machine.ts";
 
@@ -275,9 +276,13 @@ test("runJob() ends the job's own leftovers when asked, records it first, and re
   assert.deepEqual(diff.gpus[0]?.verdict, { kind: "held", by: [950] });
   assert.deepEqual(diff.cleanup?.acts, [{ pid: 950, startTicks: 9500, outcome: "ended", signal: "SIGTERM" }]);
   assert.deepEqual(diff.cleanup?.freed, known(600 * MIB));
-  assert.deepEqual(world.audit.records.map(({ event, outcome }) => [event, outcome]), [
-    ["intent", undefined],
-    ["outcome", "ended"],
+  for (const record of world.audit.records) assertDocument(record);
+  const acts = world.audit.records.map((
+    { event, act },
+  ) => [event, act?.pid, act?.outcome, act?.signal, act?.bytesBefore]);
+  assert.deepEqual(acts, [
+    ["intent", 950, "planned", null, 600 * MIB],
+    ["outcome", 950, "ended", "SIGTERM", 600 * MIB],
   ]);
 });
 

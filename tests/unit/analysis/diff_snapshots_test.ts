@@ -136,7 +136,7 @@ test("diffSnapshots() says that no process outlives a reboot", () => {
 test("diffSnapshots() says when the snapshots are of two machines, or in the wrong order", () => {
   const { host } = attribute(observe(IDLE));
   const diff = compare(IDLE, IDLE, {
-    after: { host: { ...host, name: known("node2") }, takenAt: "2026-11-29T12:00:00.000Z" },
+    after: { host: { ...host, name: known("node2") }, takenAt: known("2026-11-29T12:00:00.000Z") },
   });
 
   assert.deepEqual(diff.notes, [
@@ -174,7 +174,7 @@ function saved(processes: readonly ProcessSpec[], source: Snapshot["source"] = "
   return {
     ...snapshot,
     source,
-    takenAt: "",
+    takenAt: absent("not-reported"),
     gpus: snapshot.gpus.map((account) => ({
       ...account,
       gpu: {

@@ -48,7 +48,8 @@ test("planEnding() ends an orphan that was one in both looks", () => {
         "the Python program that started it has ended: its parent is now PID 1 (systemd)",
         "memory that its owner shared with it (CUDA IPC) is now counted as its own",
       ],
-      command: SPAWNED.join(" "),
+      command:
+        "python3 -c 'from multiprocessing.spawn import spawn_main; spawn_main()' --multiprocessing-fork",
       frees: [{ gpu: uuidOf(0), pid: 900, used: { ok: true, value: 520 * 1024 ** 2 }, keepers: [900] }],
       bytesBefore: 520 * 1024 ** 2,
       depth: 1,

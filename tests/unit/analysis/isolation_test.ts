@@ -266,9 +266,10 @@ test("judgeIsolation() ends the program by its verdict", () => {
 });
 
 test("encodeIsolation() writes null and its reason for what is not known", () => {
-  const encoded = encodeIsolation(judge(clean({ before: absent("not-asked") })));
+  const encoded = encodeIsolation(judge(clean({ before: absent("not-asked") })), { simulated: false });
   assert.deepEqual(JSON.parse(JSON.stringify(encoded)), {
     schema: "gpuctl.verify-isolation/1",
+    simulated: false,
     verdict: "isolated",
     thresholdBytes: 0,
     looks: 2,
@@ -279,6 +280,7 @@ test("encodeIsolation() writes null and its reason for what is not known", () =>
     ],
     violations: [],
     suspicions: [],
+    rules: null,
     notes: [LOOKS],
     problems: [0, 1].map((index) => ({
       at: `/gpus/${index}/growthBytes`,

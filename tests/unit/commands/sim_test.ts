@@ -41,7 +41,9 @@ const PLAIN = {
   scene: "plain",
   endsCleanly: false,
   hasStrayContext: false,
+  hasPeerContexts: false,
   setsVariableLate: false,
+  erasesEnvironment: false,
 };
 
 test("sim init passes its plan on and says how to use the server", async () => {
@@ -65,6 +67,14 @@ test("sim hold runs a plain job on GPU 0 unless it is told otherwise, and ends a
   assert.deepEqual((await run("hold", "--source", "sim:/tmp/a")).asked, [["hold", PLAIN]]);
 });
 
+const FLAGS = [
+  "--stray-context",
+  "--late-variable",
+  "--set-visible-devices",
+  "1,2",
+  "--erase-environment",
+] as const;
+
 test("sim hold passes on what it is told", async () => {
   const words = [
     "--gpu",
@@ -77,7 +87,7 @@ test("sim hold passes on what it is told", async () => {
     "forked-child",
     "--clean-exit",
   ];
-  const { asked } = await run("hold", "--sim", "/tmp/a", ...words, "--stray-context", "--late-variable");
+  const { asked } = await run("hold", "--sim", "/tmp/a", ...words, ...FLAGS);
   assert.deepEqual(asked, [["hold", {
     directory: "/tmp/a",
     gpus: [0, 3],
@@ -86,13 +96,18 @@ test("sim hold passes on what it is told", async () => {
     runFor: 10_000,
     endsCleanly: true,
     hasStrayContext: true,
+    hasPeerContexts: false,
     setsVariableLate: true,
+    visibleDevices: "1,2",
+    erasesEnvironment: true,
   }]]);
 });
 
 test("sim hold gives each rank a GPU", async () => {
   const { asked } = await run("hold", "--sim", "/tmp/a", "--ranks", "3");
   assert.deepEqual(asked, [["hold", { ...PLAIN, gpus: [0, 1, 2], ranks: 3 }]]);
+  const peers = await run("hold", "--sim", "/tmp/a", "--ranks", "2", "--peer-contexts");
+  assert.deepEqual(peers.asked, [["hold", { ...PLAIN, gpus: [0, 1], ranks: 2, hasPeerContexts: true }]]);
 });
 
 test("sim hold refuses what makes no sense", async () => {
@@ -102,6 +117,10 @@ test("sim hold refuses what makes no sense", async () => {
     [
       ["--sim", "/tmp/a", "--ranks", "2", "--scene", "stopped"],
       "Cannot start ranks in the scene stopped: ranks have a scene of their own",
+    ],
+    [
+      ["--sim", "/tmp/a", "--peer-contexts"],
+      "Cannot take contexts on the GPUs of other ranks: --ranks starts none",
     ],
     [
       ["--sim", "/tmp/a", "--gpu", "GPU-1"],

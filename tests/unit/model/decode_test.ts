@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { absent, known } from "../../../lib/core/reading.ts";
 import { decodeSnapshot, parseSnapshot } from "../../../lib/model/decode.ts";
 import { encodeSnapshot } from "../../../lib/model/encode.ts";
-import type { SnapshotJson } from "../../../lib/model/schema.ts";
+import type { SnapshotJson } from "../../../lib/model/schema/snapshot.ts";
 import { WORLDS } from "../../support/worlds.ts";
 
 const FIXTURES = new URL("../../fixtures/snapshots/", import.meta.url);

@@ -150,16 +150,3 @@ test("send() passes a signal on, and does nothing once the command has ended", a
   assert.deepEqual(await job.ended, { kind: "exited", status: 9 });
   job.send("SIGTERM");
 });
-
-test("catchSignals() keeps a signal from ending us and tells of it, until it is disposed of", async () => {
-  using runner = await openRunner();
-  const caught: unknown[] = [];
-  {
-    using _signals = runner.catchSignals((signal) => caught.push(signal));
-    process.kill(process.pid, "SIGUSR2");
-    await until("the signal to arrive", () => caught.length > 0);
-  }
-
-  assert.deepEqual(caught, [{ signal: "SIGUSR2", isFromTerminal: false }]);
-  assert.equal(process.listenerCount("SIGUSR2"), 0);
-});

@@ -13,6 +13,15 @@ function answerWith(changes: object): string {
   return JSON.stringify({ protocol: "gpuctl.helper/1", id: 1, report: { ok: true, value } });
 }
 
+const HEALTH = {
+  ecc: { ok: false, why: "lost" },
+  uncorrectedErrors: { ok: false, why: "lost" },
+  remappedRows: { ok: false, why: "lost" },
+  hasRetirementPending: { ok: false, why: "lost" },
+  nvlinkPeers: { ok: false, why: "lost" },
+  hasNvSwitch: { ok: false, why: "lost" },
+  virtualization: { ok: false, why: "lost" },
+};
 const absent = { ok: false, why: "not-reported" };
 
 for (
@@ -49,6 +58,23 @@ for (
       { processList: { state: "known", contexts: [{ ...context(1, 1), pid: 0 }] } },
       "Cannot make a pid as it must be from 1 to 4194304: current value is 0",
     ],
+    ["a health that is no object", { health: 5 }, "Cannot take 5 for health: expected an object"],
+    ["a health without its parts", { health: {} }, "Cannot take nothing for ecc: expected an object"],
+    [
+      "a peer that is no PCI address",
+      { health: { ...HEALTH, nvlinkPeers: { ok: true, value: ["GPU 3"] } } },
+      'Cannot parse "GPU 3" as a PCI address: expected domain:bus:device.function',
+    ],
+    [
+      "a mode of virtualization that is none",
+      { health: { ...HEALTH, virtualization: { ok: true, value: "vm" } } },
+      'Cannot take "vm" for virtualization: expected one of none, passthrough, vgpu-guest, vgpu-host, vsga-host',
+    ],
+    [
+      "a count below 0",
+      { health: { ...HEALTH, uncorrectedErrors: { ok: true, value: -1 } } },
+      "Cannot take -1 for uncorrectedErrors: expected a count",
+    ],
     ["a GPU that is no object", { processList: [] }, "Cannot take [] for processList: expected an object"],
   ] as const
 ) {
@@ -69,6 +95,22 @@ test("parseQuestion() refuses a question of another version", () => {
   assert.throws(() => parseQuestion('{"id":1,"withUtilization":true}'), {
     name: "SyntaxError",
     message: "Cannot take nothing for protocol: expected one of gpuctl.helper/1",
+  });
+});
+
+test("parseQuestion() takes health as asked for only when it is true", () => {
+  const question = (rest: string) =>
+    parseQuestion(`{"protocol":"gpuctl.helper/1","id":1,"withUtilization":true${rest}}`);
+  assert.deepEqual(
+    [question(""), question(',"withHealth":false'), question(',"withHealth":true')],
+    [{ id: 1, withUtilization: true }, { id: 1, withUtilization: true }, {
+      id: 1,
+      withUtilization: true,
+      withHealth: true,
+    }],
+  );
+  assert.throws(() => question(',"withHealth":1'), {
+    message: "Cannot take 1 for withHealth: expected true or false",
   });
 });
 

@@ -159,3 +159,31 @@ test("openHelper() asks a second question only once the first is answered", asyn
   answer(2);
   assert.deepEqual(await samples[1], absent("lost"));
 });
+
+/** A helper that answers its questions with these, in turn. */
+function answering(...reports: readonly string[]) {
+  const lines = reports.map((report, place) =>
+    new TextEncoder().encode(`{"protocol":"gpuctl.helper/1","id":${place + 1},"report":${report}}\n`)
+  );
+  return openHelper(helperOptions(), () => ({
+    pid: 4000,
+    ended: Promise.resolve({ kind: "signal", signal: "SIGKILL" }),
+    write: () => {},
+    read: () => Promise.resolve(lines.shift()),
+    kill: () => {},
+    release: () => {},
+  }));
+}
+
+test("openHelper() takes `same` for the answer before, and for nonsense where there was none", async () => {
+  const helper = answering('{"ok":false,"why":"lost"}', '"same"');
+  assert.deepEqual(await helper.sample(within(10_000)), absent("lost"));
+  assert.deepEqual(await helper.sample(within(10_000)), absent("lost"));
+  assert.deepEqual(
+    await answering('"same"').sample(within(10_000)),
+    absent(
+      "implausible",
+      "the helper process gave no answer that can be read: its first answer refers to one before",
+    ),
+  );
+});

@@ -78,10 +78,13 @@ test("startCuda() refuses more than is free", async () => {
   const server = initSimServer(`${folder.path}/server`, { memory: bytes(16 * GIB), faultsPath });
   const view = chooseCudaDevices(server, [0], NO_VARIABLES);
   const kernel = await openKernel();
-  assert.throws(() => startCuda(server, { view, size: bytes(13 * GIB), parts: 1, imports: [] }, kernel), {
-    failure: "unavailable",
-    message: "Cannot allocate 13 GiB and a context on GPU 0: out of memory, 12.9 GiB of 12.9 GiB are free",
-  });
+  assert.throws(
+    () => startCuda(server, { view, size: bytes(13 * GIB), parts: 1, strays: [], imports: [] }, kernel),
+    {
+      failure: "unavailable",
+      message: "Cannot allocate 13 GiB and a context on GPU 0: out of memory, 12.9 GiB of 12.9 GiB are free",
+    },
+  );
 });
 
 test("startCuda() refuses more than is free on a MIG device, which its neighbour does not lend to", async () => {
@@ -96,7 +99,10 @@ test("startCuda() refuses more than is free on a MIG device, which its neighbour
   const view = chooseCudaDevices(server, [0], NO_VARIABLES);
   assert.deepEqual(view.used, [{ gpu: 0, mig: { gpuInstance: 1, computeInstance: 0 } }]);
   const kernel = await openKernel();
-  assert.throws(() => startCuda(server, { view, size: bytes(2 * GIB), parts: 1, imports: [] }, kernel), {
-    message: "Cannot allocate 2 GiB and a context on GPU 0: out of memory, 2 GiB of 2 GiB are free",
-  });
+  assert.throws(
+    () => startCuda(server, { view, size: bytes(2 * GIB), parts: 1, strays: [], imports: [] }, kernel),
+    {
+      message: "Cannot allocate 2 GiB and a context on GPU 0: out of memory, 2 GiB of 2 GiB are free",
+    },
+  );
 });

@@ -8,7 +8,7 @@ const A = "GPU-0000000a-0000-0000-0000-000000000000";
 const B = "GPU-0000000b-0000-0000-0000-000000000000";
 
 function read(...lines: readonly string[]): SmiSummary {
-  return summarise(parseSmiText(lines.join("\n")));
+  return summarise(parseSmiText(`${lines.join("\n")}\n`));
 }
 
 test("parseSmiText() joins a GPU query with a process query by UUID", () => {

@@ -271,3 +271,19 @@ test("SmiSource names a child that not even SIGKILL ends, and starts no second w
   const fourth = await readSmiReport({ ...options, deadline: soon() });
   assert.deepEqual(fourth.report, parseSmiText(IDLE).report);
 });
+
+test("SmiSource keeps what the last sample left out or doubted, until the next", async () => {
+  using smi = smiScript({
+    "-q -x": { out: IDLE, err: "WARNING: infoROM is corrupted at gpu 0000:61:00.0", status: 14 },
+  });
+  await using source = new SmiSource(smi.options);
+  assert.deepEqual(source.problems, []);
+  await source.sample({ within: milliseconds(5000), withUtilization: false });
+  assert.deepEqual(source.problems.map(({ subject, reason }) => [subject, reason]), [
+    ["GPU 00000000:61:00.0", absent("failed", "WARNING: infoROM is corrupted at gpu 0000:61:00.0")],
+    ["nvidia-smi", absent("failed", "nvidia-smi ended with status 14: a GPU's infoROM is corrupt")],
+  ]);
+  smi.folder.write("0.err", "");
+  await source.sample({ within: milliseconds(5000), withUtilization: false });
+  assert.deepEqual(source.problems.length, 1);
+});

@@ -6,7 +6,7 @@ import { type SmiSummary, summarise } from "../../../support/smi_summary.ts";
 const INCOMPLETE = "incomplete: !hidden (nvidia-smi leaves out processes that it cannot name)";
 
 function read(...lines: readonly string[]): SmiSummary {
-  return summarise(parseSmiText(lines.join("\n")));
+  return summarise(parseSmiText(`${lines.join("\n")}\n`));
 }
 
 test("parseSmiText() reads pmon by the header above each row, and the last round alone", () => {

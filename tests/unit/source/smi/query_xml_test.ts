@@ -59,7 +59,8 @@ test("parseSmiText() reads a process without a pid as a problem, and its list as
 
 test("parseSmiText() refuses XML that is cut off, with the place", () => {
   const text = readSmiFixture("xml_590_v13.xml");
-  const message = "Cannot parse the output of nvidia-smi -q -x: unclosed tag: used: line 26, column 14";
+  const message =
+    "Cannot read the text as output of nvidia-smi -q -x: unclosed tag: used: line 26, column 14";
   assert.throws(() => parseSmiText(text.slice(0, text.indexOf("65720 MiB") + 4)), {
     name: "SyntaxError",
     message,
@@ -70,7 +71,7 @@ test("parseSmiText() counts the lines above the XML when it refuses it", () => {
   const text = `$ nvidia-smi -q -x\n\n${gpuXml("<a></b>")}`;
   assert.throws(() => parseSmiText(text), {
     name: "SyntaxError",
-    message: "Cannot parse the output of nvidia-smi -q -x: unexpected close tag: line 7, column 84",
+    message: "Cannot read the text as output of nvidia-smi -q -x: unexpected close tag: line 7, column 84",
   });
 });
 
@@ -81,11 +82,12 @@ test("parseSmiText() refuses a DOCTYPE that defines entities, and an entity that
   );
   assert.throws(() => parseSmiText(bomb), {
     name: "SyntaxError",
-    message: "Cannot parse the output of nvidia-smi -q -x: its DOCTYPE defines entities: line 2, column 63",
+    message:
+      "Cannot read the text as output of nvidia-smi -q -x: its DOCTYPE defines entities: line 2, column 63",
   });
   assert.throws(() => parseSmiText(gpuXml("<a>&x;</a>")), {
     name: "SyntaxError",
-    message: "Cannot parse the output of nvidia-smi -q -x: undefined entity: line 5, column 83",
+    message: "Cannot read the text as output of nvidia-smi -q -x: undefined entity: line 5, column 83",
   });
 });
 
@@ -101,7 +103,7 @@ test("parseSmiText() refuses elements nested deeper than any DTD has them", () =
   assert.throws(() => parseSmiText(gpuXml("<a>".repeat(40))), {
     name: "SyntaxError",
     message:
-      "Cannot parse the output of nvidia-smi -q -x: elements are nested too deeply: line 5, column 170",
+      "Cannot read the text as output of nvidia-smi -q -x: elements are nested too deeply: line 5, column 170",
   });
 });
 

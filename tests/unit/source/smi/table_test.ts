@@ -29,7 +29,7 @@ const OLD_PANEL_HEAD = [
 ];
 
 function read(...lines: readonly string[]): SmiSummary {
-  return summarise(parseSmiText(lines.join("\n")));
+  return summarise(parseSmiText(`${lines.join("\n")}\n`));
 }
 
 function gpuRows(index: number, memory: string, { util = "0%", mig = "Disabled" } = {}): string[] {

@@ -2,14 +2,14 @@
 import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import process from "node:process";
-import type { CaughtSignal, PassedSignal } from "./ports.ts";
+import type { CatchSignals, PassedSignal } from "./ports.ts";
 
 const SIGNALS: readonly PassedSignal[] = ["SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
 /** What a key on the terminal sends, to everybody in its foreground. Ctrl-Z is not caught: it suspends us with the job. */
 const KEYS: readonly PassedSignal[] = ["SIGINT", "SIGQUIT"];
 
 /** Calls `onSignal` in place of the default action, until disposed of. */
-export function catchJobSignals(onSignal: (caught: CaughtSignal) => void): Disposable {
+export const catchSignals: CatchSignals = (onSignal) => {
   const ignored = readIgnored();
   const handlers = SIGNALS.filter((signal) => !ignored(signal)).map((signal) => {
     const handler = () => onSignal({ signal, isFromTerminal: KEYS.includes(signal) && isInForeground() });
@@ -21,7 +21,7 @@ export function catchJobSignals(onSignal: (caught: CaughtSignal) => void): Dispo
       for (const { signal, handler } of handlers) process.off(signal, handler);
     },
   };
-}
+};
 
 /** Signals that were ignored when we were started, as nohup(1) and background jobs have it: the job is to ignore them too. */
 function readIgnored(): (signal: PassedSignal) => boolean {

@@ -1,0 +1,187 @@
+/** `gpuctl reset-gpu`: would a reset help, what stands in the way, do it, and prove it. */
+import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
+import type { ChosenGpus } from "../lib/action/reset.ts";
+import type { ClockKinds } from "../lib/analysis/reset_plan.ts";
+import { type GpuSelector, parseGpuSelectors } from "../lib/analysis/select_gpus.ts";
+import { type Ending, GpuctlError } from "../lib/core/errors.ts";
+import { milliseconds } from "../lib/core/units.ts";
+import type { DriverReport } from "../lib/model/gpu.ts";
+import type { Reset } from "../lib/model/reset.ts";
+import type { AuditLog, Terminal, World } from "../lib/world/ports.ts";
+import {
+  chooseGpus,
+  deadlineOption,
+  durationOption,
+  liveSource,
+  newCommand,
+  parsedBy,
+  sourceOption,
+} from "./options.ts";
+import { parsePids } from "./owner_options.ts";
+
+/** Builds the command. */
+export function resetGpuCommand(world: World, end: (ending: Ending) => void): CommandUnknownOpts {
+  return newCommand("reset-gpu", "say whether a reset would help, what stands in its way, and reset")
+    .description(DESCRIPTION)
+    .argument("<gpu...>", 'indexes, ranges, UUIDs (or their beginning), PCI addresses; there is no "all"')
+    .option("--yes", "carry the plan out")
+    .option("--evict", "first end the holders that were left behind, by the rules of clean-zombies")
+    .addOption(
+      new Option("--pid <list>", "with --evict: these holders too, unless they are at work")
+        .argParser(parsedBy(parsePids)),
+    )
+    .option("--stop-services", "stop the services that hold a GPU, and start them again afterwards")
+    .option("--clocks", "reset no GPU: only undo locked graphics clocks")
+    .option("--memory-clocks", "the same for locked memory clocks")
+    .option("--application-clocks", "the same for applications clocks")
+    .option(
+      "--protect <text>",
+      "leave alone whose command, user, unit or container has this text (repeatable)",
+      (text: string, before: readonly string[]) => [...before, text],
+      [],
+    )
+    .addOption(sourceOption())
+    .addOption(
+      durationOption("--confirm <time>", "pause between the two judgements of --evict")
+        .default(milliseconds(3000), "3s"),
+    )
+    .addOption(
+      durationOption("--grace <time>", "how long SIGTERM has before SIGKILL")
+        .default(milliseconds(10_000), "10s"),
+    )
+    .addOption(
+      durationOption("--settle <time>", "how long memory and GPUs have to come back")
+        .default(milliseconds(30_000), "30s"),
+    )
+    .addOption(
+      durationOption("--step-limit <time>", "how long nvidia-smi may take for one step; it is never ended")
+        .default(milliseconds(120_000), "2m"),
+    )
+    .option("--nvidia-smi <path>", "run this nvidia-smi, not the installed one")
+    .option("--audit-log <file>", "where every step is recorded")
+    .option("-o, --output <file>", "write the report to a file")
+    .option("--json", "report as JSON")
+    .addOption(deadlineOption())
+    .addHelpText("after", STATUSES)
+    .action(async (words, options) => {
+      const source = liveSource(options.source, "reset a GPU");
+      if (options.pid !== undefined && !options.evict) {
+        throw new GpuctlError(
+          "usage",
+          "Cannot end processes without --evict: --pid only says whom it may end",
+        );
+      }
+      const smi = options.nvidiaSmi;
+      if (smi !== undefined && !smi.startsWith("/")) {
+        throw new GpuctlError("usage", `Cannot run "${smi}": expected an absolute path`);
+      }
+      const selectors = words.flatMap((word) => parsedBy(parseGpuSelectors)(word));
+      if (options.output !== undefined) world.outputs.checkPlace(options.output);
+      const audit = world.openAuditLog(options.auditLog, source);
+      const { resetGpus } = await import("../lib/action/reset.ts");
+      const reset = await resetGpus({
+        source,
+        choose: (report) => choose(report, selectors),
+        flags: {
+          evict: options.evict ?? false,
+          named: options.pid ?? new Set(),
+          protect: options.protect,
+          stopServices: options.stopServices ?? false,
+        },
+        clocks: clocksOf(options),
+        isPlan: !options.yes,
+        look: { within: options.deadline, withUtilization: true },
+        confirm: options.confirm,
+        grace: options.grace,
+        settle: options.settle,
+        stepLimit: options.stepLimit,
+        record: readRecord(audit, world),
+      }, { ...world, audit, tools: await world.openResetTools(source, { smi }) });
+      const text = options.json
+        ? await renderJson(reset)
+        : await renderText(reset, options.output === undefined ? world.terminal.screen : undefined);
+      if (options.output === undefined) world.terminal.out(text);
+      else world.files.writeWhole(options.output, text);
+      const { endingOfReset } = await import("../lib/analysis/reset_ending.ts");
+      end(endingOfReset(reset));
+    });
+}
+
+const DESCRIPTION = [
+  "Says first whether a reset would help: what the driver asks for, what the kernel log says, whether ending a process " +
+  "would do instead. Then everything that stands in the way, by name, with what to do about it, and the steps. --yes " +
+  "carries them out, puts back what was changed also after a failure or a signal, and reads the GPU again.",
+  "Without --evict and --stop-services nobody is ended and nothing is stopped: what holds a GPU blocks its reset. " +
+  "Nobody at work is ever ended. A reset takes away locked clocks, compute mode, power limit, accounting data and MIG " +
+  "instances.",
+].join("\n\n");
+
+const STATUSES = `
+Exit status:
+  0    done, and read again as healthy
+  4    not root
+  5    blocked: something stands in the way; nothing was begun
+  6    the reset failed, or the GPU did not come back; the report says what was put back
+  10   only a plan
+  3    the driver gives no answer, or a GPU that was named is not there
+
+Examples:
+  gpuctl reset-gpu 3                             would it help? what stands in the way?
+  gpuctl reset-gpu 3 --yes
+  gpuctl reset-gpu 3 --evict --stop-services --yes
+  gpuctl reset-gpu 0-7 --clocks --yes            undo locked clocks; no reset`;
+
+/** Which GPUs were meant. One that has fallen off the bus has only its index to be named by. */
+function choose(report: DriverReport, selectors: readonly GpuSelector[]): ChosenGpus {
+  const isNamed = (index: number) =>
+    selectors.some((each) => each.kind === "indexes" && each.first <= index && index <= each.last);
+  const unreadable = report.unreadableGpus.filter(({ index }) => isNamed(index));
+  const readable = unreadable.length === 0 ? selectors : selectors.flatMap(withoutUnreadable);
+  return { gpus: readable.length === 0 ? [] : chooseGpus(report.gpus, readable), unreadable };
+
+  function withoutUnreadable(selector: GpuSelector): readonly GpuSelector[] {
+    if (selector.kind !== "indexes") return [selector];
+    const indexes = Array.from(
+      { length: selector.last - selector.first + 1 },
+      (_, at) => selector.first + at,
+    );
+    return indexes.filter((index) => unreadable.every((each) => each.index !== index))
+      .map((index) => ({ kind: "indexes", first: index, last: index }));
+  }
+}
+
+interface ClockOptions {
+  readonly clocks?: true | undefined;
+  readonly memoryClocks?: true | undefined;
+  readonly applicationClocks?: true | undefined;
+}
+
+function clocksOf({ clocks, memoryClocks, applicationClocks }: ClockOptions): ClockKinds | undefined {
+  if (!clocks && !memoryClocks && !applicationClocks) return undefined;
+  return {
+    graphics: clocks ?? false,
+    memory: memoryClocks ?? false,
+    applications: applicationClocks ?? false,
+  };
+}
+
+/** What gpuctl has ended so far; nothing where there is no record yet. */
+function readRecord({ path }: AuditLog, { files }: World): string {
+  try {
+    return files.readText(path);
+  } catch {
+    return ""; // Without it a fault that we caused counts as the driver's own: never too little is said.
+  }
+}
+
+async function renderJson(reset: Reset): Promise<string> {
+  const [{ encodeReset }, { renderJson }] = await Promise.all([
+    import("../lib/model/reset_json.ts"),
+    import("../lib/render/json.ts"),
+  ]);
+  return renderJson(encodeReset(reset));
+}
+
+async function renderText(reset: Reset, screen: Terminal["screen"]): Promise<string> {
+  return (await import("../lib/render/reset_text.ts")).renderReset(reset, screen);
+}

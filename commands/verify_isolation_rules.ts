@@ -1,0 +1,61 @@
+/** The part of `gpuctl verify-isolation` that judges a whole machine. Loaded when there are rules. */
+import { isolateMachine } from "../lib/action/isolate_machine.ts";
+import { type Ending, errnoOf, GpuctlError, stateOf } from "../lib/core/errors.ts";
+import { plural } from "../lib/core/text.ts";
+import { parseIsolationRules, type RuleMistake } from "../lib/model/isolation_rules.ts";
+import type { World } from "../lib/world/ports.ts";
+import { liveSource } from "./options.ts";
+import { type RunningOptions, tellVerdict, watchOf } from "./verify_isolation_watch.ts";
+
+/**
+ * Judges everybody by the rules of a file, reports, and gives the ending.
+ *
+ * @throws {GpuctlError} `usage` with everything in the file that makes no sense
+ */
+export async function isolateMachineCommand(
+  path: string,
+  options: RunningOptions,
+  world: World,
+): Promise<Ending> {
+  const source = liveSource(options.source, "judge what runs");
+  const file = parseIsolationRules(readRules(path, world));
+  const refuse = (mistakes: readonly RuleMistake[]) => {
+    if (mistakes.length > 0) throw mistaken(path, mistakes);
+  };
+  using population = await world.openPopulation();
+  try {
+    const outcome = await isolateMachine({
+      ...{ file, source, threshold: options.threshold },
+      ...watchOf(options),
+      check: ({ mistakes }) => refuse(mistakes),
+    }, { ...world, population });
+    return await tellVerdict(outcome, options, world);
+  } catch (error) {
+    // What makes no sense on any machine is told of also where there is no driver to hold the rest against.
+    if (error instanceof GpuctlError && error.failure === "unavailable") refuse(file.mistakes);
+    throw error;
+  }
+}
+
+function readRules(path: string, { files }: Pick<World, "files">): string {
+  try {
+    return files.readText(path);
+  } catch (error) {
+    const failure = errnoOf(error) === "EACCES" ? "denied" : "usage";
+    throw new GpuctlError(failure, `Cannot read the rules ${path}: ${stateOf(error)}`, { cause: error });
+  }
+}
+
+function mistaken(path: string, mistakes: readonly RuleMistake[]): GpuctlError {
+  const [first, ...others] = mistakes.map(({ place, message }) =>
+    `${path}:${place.line}:${place.column}: ${message}`
+  );
+  return new GpuctlError(
+    "usage",
+    others.length === 0
+      ? `Cannot use ${first}`
+      : `Cannot use ${path}: there are ${plural(mistakes.length, "mistake")}\n${
+        [first, ...others].join("\n")
+      }`,
+  );
+}

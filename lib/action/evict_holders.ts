@@ -1,0 +1,52 @@
+/** Ends what was left behind on the GPUs that are to be reset, by the rules of a cleaning. */
+import type { TimedJudgement } from "../analysis/ending.ts";
+import { judgeHolders } from "../analysis/judge.ts";
+import { type EvictionScope, planEviction } from "../analysis/reset_eviction.ts";
+import type { Pid } from "../core/ids.ts";
+import { formatAbsent } from "../core/reading.ts";
+import { plural } from "../core/text.ts";
+import type { Milliseconds } from "../core/units.ts";
+import type { AuditScene } from "../model/audit.ts";
+import type { LiveSource } from "../model/source_choice.ts";
+import type { LookOptions, World } from "../world/ports.ts";
+import { type EndingWorld, endOnRecord } from "./end_on_record.ts";
+import type { StepResult } from "./reset_steps.ts";
+
+export interface EvictionOptions {
+  readonly source: LiveSource;
+  readonly look: LookOptions;
+  readonly confirm: Milliseconds;
+  readonly grace: Milliseconds;
+  readonly settle: Milliseconds;
+  readonly scope: EvictionScope;
+  /** Who was to be ended by the first judgement alone. */
+  readonly expected: readonly Pid[];
+  /** The first of the two judgements. */
+  readonly first: TimedJudgement;
+  readonly audit: AuditScene;
+}
+
+/** Judges a second time, a pause after the first, and ends whom both judgements name. */
+export async function evictHolders(
+  options: EvictionOptions,
+  world: EndingWorld & Pick<World, "observe">,
+): Promise<StepResult> {
+  const { source, look, confirm, scope, expected, first, audit } = options;
+  await world.clock.pause(confirm);
+  const { report, scan, ticks } = await world.observe(source, look);
+  if (!report.ok) return { state: "failed", answer: `the second look failed: ${formatAbsent(report)}` };
+  if (!scan.ok) return { state: "failed", answer: `the second look failed: ${formatAbsent(scan)}` };
+  const second = { judgement: judgeHolders(report.value, scan.value), scan: scan.value, ticks };
+  const { acts: planned, kept } = planEviction(first, second, scope);
+  const acts = await endOnRecord(planned, audit, options, world);
+  const outcomes = new Map(acts.map(({ pid, outcome }) => [pid, outcome]));
+  const missed = expected.flatMap((pid) => {
+    const outcome = outcomes.get(pid);
+    if (outcome === "ended" || outcome === "ended-by-force") return [];
+    const why = outcome ?? kept.find((each) => each.pid === pid)?.why;
+    // Somebody who is in neither list has left by himself meanwhile.
+    return why === undefined ? [] : [`PID ${pid}: ${why}`];
+  });
+  if (missed.length > 0) return { state: "failed", answer: missed.join("; ") };
+  return { state: "done", answer: `${plural(acts.length, "process", "processes")} ended` };
+}

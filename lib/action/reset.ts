@@ -1,0 +1,242 @@
+/** The whole of a reset: would it help, what stands in the way, do it, and prove it. */
+import { attribute } from "../analysis/attribute.ts";
+import type { TimedJudgement } from "../analysis/ending.ts";
+import { judgeHolders } from "../analysis/judge.ts";
+import { findOwnKills } from "../analysis/own_kills.ts";
+import { findBlockers, findClockBlockers, findStanding } from "../analysis/reset_blockers.ts";
+import type { ResetFlags, ResetInput } from "../analysis/reset_input.ts";
+import { judgeResetNeeds, judgeUnreadableGpu } from "../analysis/reset_need.ts";
+import { type ClockKinds, planClocks, planReset } from "../analysis/reset_plan.ts";
+import { judgeResetResults } from "../analysis/reset_result.ts";
+import { formatAbsent, known } from "../core/reading.ts";
+import { type Milliseconds, milliseconds } from "../core/units.ts";
+import type { AuditScene } from "../model/audit.ts";
+import { encodeAuditRecord } from "../model/audit_json.ts";
+import type { DriverReport, Gpu } from "../model/gpu.ts";
+import type { Observation } from "../model/observation.ts";
+import type {
+  Blocker,
+  GpuResetNeed,
+  Reset,
+  ResetGpuResult,
+  ResetOutcome,
+  ResetStep,
+} from "../model/reset.ts";
+import type { LiveSource } from "../model/source_choice.ts";
+import type { AuditLog, LookOptions, ResetTools, World } from "../world/ports.ts";
+import { takeCleaningLock } from "./clean_zombies.ts";
+import { evictHolders } from "./evict_holders.ts";
+import { performStep } from "./reset_step.ts";
+import { carryOutSteps } from "./reset_steps.ts";
+
+export interface ResetOptions {
+  readonly source: LiveSource;
+  /** The GPUs that were named. @throws {GpuctlError} if one of them is not there */
+  readonly choose: (report: DriverReport) => ChosenGpus;
+  readonly flags: Omit<ResetFlags, "isRoot">;
+  /** Only clocks are set back; absent for a reset. */
+  readonly clocks: ClockKinds | undefined;
+  readonly isPlan: boolean;
+  readonly look: LookOptions;
+  readonly confirm: Milliseconds;
+  readonly grace: Milliseconds;
+  readonly settle: Milliseconds;
+  /** How long nvidia-smi may take for one step. */
+  readonly stepLimit: Milliseconds;
+  /** What is on record of what gpuctl ended; the driver logs such an end as a fault. */
+  readonly record: string;
+}
+
+/** What was named: GPUs, and those that the driver counts and cannot open. */
+export interface ChosenGpus {
+  readonly gpus: readonly Gpu[];
+  readonly unreadable: DriverReport["unreadableGpus"];
+}
+
+export type ResetWorld =
+  & Pick<World, "clock" | "processes" | "observe" | "openSampler" | "locks" | "catchSignals">
+  & { readonly tools: ResetTools; readonly audit: AuditLog };
+
+/** One look at the machine with what follows from it. */
+interface ResetScene {
+  readonly input: ResetInput;
+  readonly needs: readonly GpuResetNeed[];
+  readonly blockers: readonly Blocker[];
+  readonly steps: readonly ResetStep[];
+}
+
+/**
+ * Plans a reset and, unless it is only a plan, carries it out.
+ *
+ * @throws {GpuctlError} `unavailable` if a GPU that was named is not there; `refused` while another run is at work
+ */
+export async function resetGpus(options: ResetOptions, world: ResetWorld): Promise<Reset> {
+  using _lock = options.isPlan ? undefined : takeCleaningLock(options, world);
+  const scene = await lookAt(options, world);
+  if (options.isPlan) return summarise(scene, { outcome: "plan", steps: scene.steps, results: [] });
+  if (isBlocked(scene, options)) return summarise(scene, { outcome: "blocked", steps: [], results: [] });
+  return await carryOutReset(scene, options, world);
+}
+
+async function lookAt(options: ResetOptions, world: ResetWorld): Promise<ResetScene> {
+  const look = { ...options.look, withHealth: true } as const;
+  const [observation, facts] = await Promise.all([
+    world.observe(options.source, look),
+    world.tools.readFacts(),
+  ]);
+  const { gpus, unreadable } = observation.report.ok ? options.choose(observation.report.value) : NO_GPUS;
+  const input: ResetInput = {
+    observation,
+    snapshot: attribute(observation),
+    facts,
+    gpus,
+    smiPath: world.tools.smiPath,
+    flags: { ...options.flags, isRoot: isRoot(observation) },
+    ownKills: findOwnKills(options.record, observation),
+  };
+  const needs = [
+    ...judgeResetNeeds(input),
+    ...unreadable.map(({ index, reason }) => judgeUnreadableGpu(index, reason)),
+  ];
+  const found = options.clocks ? findClockBlockers(input) : findBlockers(input, needs);
+  const blockers = [...unreadable.map(unreadableBlocker), ...found];
+  const steps = options.clocks ? planClocks(input, blockers, options.clocks) : planReset(input, blockers);
+  return { input, needs, blockers, steps };
+}
+
+const NO_GPUS: ChosenGpus = { gpus: [], unreadable: [] };
+
+/** A GPU that the driver cannot open can be named to nobody. */
+function unreadableBlocker({ index, reason }: DriverReport["unreadableGpus"][number]): Blocker {
+  return {
+    kind: "driver",
+    who: `GPU ${index}`,
+    why: `the driver cannot open it: ${formatAbsent(reason)}`,
+    remedy: "reboot; if it stays away, cut the power",
+    clearedBy: "nobody",
+  };
+}
+
+function isRoot({ scan }: Observation): boolean {
+  return scan.ok && scan.value.reader.isRoot;
+}
+
+function isBlocked({ blockers, steps }: ResetScene, { flags }: ResetOptions): boolean {
+  return findStanding(blockers, flags).length > 0 || steps.length === 0;
+}
+
+interface Doings {
+  readonly outcome: ResetOutcome;
+  readonly steps: readonly ResetStep[];
+  readonly results: readonly ResetGpuResult[];
+}
+
+function summarise({ input, needs, blockers }: ResetScene, doings: Doings): Reset {
+  const { observation, snapshot } = input;
+  return {
+    takenAt: observation.takenAt,
+    simulated: observation.simulated,
+    needs,
+    blockers,
+    ...doings,
+    problems: snapshot.problems,
+  };
+}
+
+async function carryOutReset(
+  scene: ResetScene,
+  options: ResetOptions,
+  world: ResetWorld,
+): Promise<Reset> {
+  let isInterrupted = false;
+  using _caught = world.catchSignals(() => isInterrupted = true);
+  const audit = auditSceneOf(scene.input.observation);
+  const steps = await carryOutSteps(scene.steps.filter(isDone), {
+    clock: world.clock,
+    isInterrupted: () => isInterrupted,
+    perform: (step) =>
+      step.kind === "evict"
+        ? evict(scene, audit, options, world)
+        : performStep(step, { limit: options.stepLimit }, world.tools),
+    record: (event, step) =>
+      world.audit.append(encodeAuditRecord({ ...audit, at: world.clock.now(), event, step })),
+  });
+  const results = await readAgain(scene, steps, options, world);
+  return summarise(scene, { ...results, outcome: outcomeOf(steps, results.results, isInterrupted) });
+}
+
+/** Reading again comes last whatever came before, and is no change that has to be recorded. */
+function isDone({ kind }: ResetStep): boolean {
+  return kind !== "read-again";
+}
+
+async function evict(
+  { input, blockers }: ResetScene,
+  audit: AuditScene,
+  options: ResetOptions,
+  world: ResetWorld,
+): ReturnType<typeof performStep> {
+  const first = timed(input.observation);
+  if (first === undefined) return { state: "failed", answer: "the holders could not be judged" };
+  return await evictHolders({
+    ...options,
+    first,
+    expected: blockers.flatMap(({ clearedBy, pid }) =>
+      clearedBy === "evict" && pid !== undefined ? [pid] : []
+    ),
+    scope: { ...options.flags, gpus: new Set(input.gpus.map(({ uuid }) => uuid)) },
+    audit,
+  }, world);
+}
+
+function timed({ report, scan, ticks }: Observation): TimedJudgement | undefined {
+  if (!report.ok || !scan.ok) return undefined;
+  return { judgement: judgeHolders(report.value, scan.value), scan: scan.value, ticks };
+}
+
+function auditSceneOf({ host, simulated, scan }: Observation): AuditScene {
+  return { by: scan.ok ? known(scan.value.reader) : scan, bootId: host.bootId, simulated };
+}
+
+/** The last step: whether the GPUs are back is read, never taken from what a program said. */
+async function readAgain(
+  { input, steps: planned }: ResetScene,
+  done: readonly ResetStep[],
+  { source, look, settle }: ResetOptions,
+  { observe, clock }: ResetWorld,
+): Promise<Pick<Doings, "steps" | "results">> {
+  const step = planned.find(({ kind }) => kind === "read-again");
+  if (step === undefined) return { steps: done, results: [] };
+  const wasTried = done.some(({ kind, state }) => kind === "reset" && state !== "skipped");
+  if (!wasTried) return { steps: [...done, { ...step, state: "skipped" }], results: [] };
+  const startedAt = clock.monotonic();
+  const deadline = startedAt + settle;
+  // A GPU takes a moment to be whole again: its memory to be scrubbed, its fabric to be joined.
+  for (;;) {
+    const { report } = await observe(source, { ...look, withHealth: true });
+    const results = judgeResetResults(input.gpus, report);
+    const isBack = results.every((each) => each.isBack);
+    if (isBack || clock.monotonic() >= deadline) {
+      const took = milliseconds(clock.monotonic() - startedAt);
+      return { steps: [...done, { ...step, state: isBack ? "done" : "failed", took }], results };
+    }
+    await clock.pause(AGAIN);
+  }
+}
+
+/** Between two looks at a GPU that is not back yet. */
+const AGAIN = milliseconds(500);
+
+function outcomeOf(
+  steps: readonly ResetStep[],
+  results: readonly ResetGpuResult[],
+  isInterrupted: boolean,
+): ResetOutcome {
+  const acts = steps.filter(({ kind, isUndo }) => kind !== "read-again" && !isUndo);
+  const isAllDone = acts.every(({ state }) => state === "done");
+  if (isAllDone && results.some(({ isBack }) => !isBack)) return "not-back";
+  // What could not be put back is a failure too, though the GPU itself is well.
+  if (isAllDone && steps.every(({ state }) => state === "done")) return "done";
+  const isFailed = steps.some(({ state }) => state === "failed" || state === "timed-out");
+  return isInterrupted && !isFailed ? "interrupted" : "failed";
+}

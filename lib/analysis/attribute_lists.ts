@@ -1,0 +1,214 @@
+/**
+ * Who holds the GPUs as far as lists alone tell: contexts that the driver names, and processes that fuser or lsof saw with
+ * a device node open. Nothing here says whether a pid lives, or whose it was.
+ */
+import { type DeviceMinor, gpuIndex, type Pid, uid } from "../core/ids.ts";
+import { type Absent, absent, known, type Reading } from "../core/reading.ts";
+import { plural } from "../core/text.ts";
+import { type Context, contextsOf, type DriverReport, type Gpu } from "../model/gpu.ts";
+import { standInUuid } from "../model/gpu_identity.ts";
+import { identifiedGpu } from "../model/identified_gpu.ts";
+import type { ListedHolder, ListedUse } from "../model/listed_holder.ts";
+import type { GpuAccount, Holder, HolderDevice, Host, Problem, Snapshot } from "../model/snapshot.ts";
+import { unattributedOf } from "./account.ts";
+import { contextBytesOf } from "./facts.ts";
+import { reportProblems } from "./report_problems.ts";
+
+/** What a text says of a machine. */
+export interface ListedLook {
+  readonly takenAt: Reading<string>;
+  readonly host: Host;
+  readonly report: Reading<DriverReport>;
+  /** Of fuser and lsof; `undefined` where the text has no such listing. */
+  readonly listed: readonly ListedHolder[] | undefined;
+  /** Why a text has nothing of what only the machine itself knows. */
+  readonly why: Absent;
+  readonly problems: readonly Problem[];
+}
+
+/** Puts the lists of a saved text together. */
+export function attributeLists(look: ListedLook): Snapshot {
+  const { takenAt, host, report, listed = [], why } = look;
+  const named = report.ok ? report.value.gpus : [];
+  const isNodesOnly = named.length === 0;
+  const gpus = isNodesOnly
+    ? minorsIn(listed).map((minor) => gpuOfNode(minor, report.ok ? why : report))
+    : named;
+  return {
+    takenAt,
+    source: "file",
+    simulated: false,
+    host,
+    driver: report.ok ? known(report.value.driver) : report,
+    gpus: gpus.map(bareAccount),
+    holders: holdersOfLists(gpus, { listed, why }),
+    ghosts: [],
+    problems: [
+      ...look.problems,
+      ...(look.listed !== undefined && !report.ok && report.why === "not-reported"
+        ? []
+        : reportProblems(report)),
+      ...nodeProblems(gpus, listed, isNodesOnly),
+    ],
+  };
+}
+
+/** A GPU of which no number but used and contexts is needed. */
+export function bareAccount(gpu: Gpu): GpuAccount {
+  return { gpu, unattributed: unattributedOf(gpu) };
+}
+
+/** Every process that a list names, by pid. `why` stands for all that lists do not say. */
+export function holdersOfLists(
+  gpus: readonly Gpu[],
+  { listed, why }: { readonly listed: readonly ListedHolder[]; readonly why: Absent },
+): Holder[] {
+  const seen = mergeByPid(listed);
+  const pids = new Set([
+    ...gpus.flatMap((gpu) => contextsOf(gpu.processList).map(({ pid }) => pid)),
+    ...seen.keys(),
+  ]);
+  return [...pids].sort((a, b) => a - b).map((pid): Holder => {
+    const found = seen.get(pid);
+    const devices = devicesOf(pid, gpus, { uses: found?.uses ?? [], why });
+    return {
+      pid,
+      startTicks: why,
+      ...readUser(found?.user, why),
+      argv: why,
+      name: nameIn(pid, gpus) ?? found?.command ?? "",
+      state: why,
+      threads: why,
+      parentPid: why,
+      owner: why,
+      class: "unknown",
+      evidence: evidenceOf(pid, gpus, found),
+      advice: "Look on the machine itself: gpuctl snapshot",
+      devices,
+    };
+  });
+}
+
+/** A text may hold the output of both tools, or of one of them twice. */
+function mergeByPid(listed: readonly ListedHolder[]): ReadonlyMap<Pid, ListedHolder> {
+  const merged = new Map<Pid, ListedHolder>();
+  for (const holder of listed) {
+    const before = merged.get(holder.pid);
+    const uses = new Map(before?.uses.map((use) => [use.path, use]));
+    for (const use of holder.uses) {
+      const other = uses.get(use.path);
+      uses.set(use.path, {
+        ...use,
+        isOpen: use.isOpen || other?.isOpen === true,
+        isMapped: use.isMapped || other?.isMapped === true,
+      });
+    }
+    merged.set(holder.pid, { ...holder, ...before, uses: [...uses.values()] });
+  }
+  return merged;
+}
+
+function devicesOf(
+  pid: Pid,
+  gpus: readonly Gpu[],
+  { uses, why }: { readonly uses: readonly ListedUse[]; readonly why: Absent },
+): HolderDevice[] {
+  const useOf = (gpu: Gpu) => uses.find(({ node }) => node.kind === "gpu" && isNodeOf(gpu, node.minor));
+  const onGpus = gpus.flatMap((gpu): HolderDevice[] => {
+    const use = useOf(gpu);
+    if (use === undefined && ownContexts(pid, gpu).length === 0) return [];
+    return [{
+      gpu: gpu.uuid,
+      contextBytes: contextBytesOf(pid, gpu),
+      isOpen: use === undefined ? why : known(use.isOpen),
+      isMapped: use === undefined ? why : known(use.isMapped),
+    }];
+  });
+  const elsewhere = uses.flatMap(({ node, isOpen, isMapped }): HolderDevice[] =>
+    node.kind !== "gpu" || gpus.some((gpu) => isNodeOf(gpu, node.minor)) ? [] : [{
+      gpu: standInUuid({ minor: node.minor }),
+      contextBytes: absent("not-reported", "nothing says which GPU this device node is"),
+      isOpen: known(isOpen),
+      isMapped: known(isMapped),
+    }]
+  );
+  return [...onGpus, ...elsewhere];
+}
+
+/** A node's number need not be its GPU's index: only a minor number that the text itself gives puts them together. */
+function isNodeOf({ minor }: Gpu, node: DeviceMinor): boolean {
+  return minor.ok && minor.value === node;
+}
+
+function ownContexts(pid: Pid, { processList }: Gpu): Context[] {
+  return contextsOf(processList).filter((context) => context.pid === pid);
+}
+
+function nameIn(pid: Pid, gpus: readonly Gpu[]): string | undefined {
+  return gpus.flatMap((gpu) => ownContexts(pid, gpu)).find(({ name }) => name !== undefined)?.name;
+}
+
+function readUser(user: string | undefined, why: Absent): Pick<Holder, "uid" | "user"> {
+  if (user === undefined) return { uid: why, user: why };
+  if (/^\d{1,10}$/.test(user) && Number(user) < 2 ** 32) return { uid: known(uid(Number(user))), user: why };
+  const isCut = user.endsWith("+");
+  return { uid: why, user: isCut ? absent("not-reported", `the list cuts it to ${user}`) : known(user) };
+}
+
+function evidenceOf(pid: Pid, gpus: readonly Gpu[], found: ListedHolder | undefined): string[] {
+  const isListed = gpus.some((gpu) => ownContexts(pid, gpu).length > 0);
+  const contexts = isListed || found === undefined
+    ? ["a list of contexts says nothing about the process itself"]
+    : [];
+  if (found === undefined) return contexts;
+  const nodes = found.uses.map(({ path, isOpen, isMapped }) => {
+    const how = [...(isOpen ? ["open"] : []), ...(isMapped ? ["mapped"] : [])];
+    return how.length === 0 ? path : `${path} (${how.join(", ")})`;
+  });
+  return [...contexts, `a list of open files shows it with ${nodes.join(", ")}`];
+}
+
+function minorsIn(listed: readonly ListedHolder[]): DeviceMinor[] {
+  const minors = listed.flatMap(({ uses }) =>
+    uses.flatMap(({ node }) => node.kind === "gpu" ? [node.minor] : [])
+  );
+  return [...new Set(minors)].sort((a, b) => a - b);
+}
+
+/** All that a device node tells of its GPU. Its number is used for an index that the text does not give. */
+function gpuOfNode(minor: DeviceMinor, reason: Absent): Gpu {
+  return identifiedGpu({
+    index: gpuIndex(minor),
+    uuid: standInUuid({ minor }),
+    name: reason,
+    busId: reason,
+    minor: known(minor),
+  }, reason);
+}
+
+function nodeProblems(
+  gpus: readonly Gpu[],
+  listed: readonly ListedHolder[],
+  isNodesOnly: boolean,
+): Problem[] {
+  const minors = minorsIn(listed);
+  if (minors.length === 0) return [];
+  if (isNodesOnly) {
+    return [{
+      subject: "GPU index",
+      reason: absent("not-reported"),
+      message: `The text gives no index for ${
+        plural(minors.length, "GPU")
+      }: numbered here as their device nodes are`,
+    }];
+  }
+  const strangers = minors.filter((minor) => !gpus.some((gpu) => isNodeOf(gpu, minor)));
+  if (strangers.length === 0) return [];
+  const nodes = strangers.map((minor) => `/dev/nvidia${minor}`).join(", ");
+  return [{
+    subject: "device nodes",
+    reason: absent("not-reported"),
+    message:
+      `The text does not say which GPU ${nodes} is, and it need not be the one of that index: ${"nvidia-smi -q gives each GPU's minor number"}`,
+  }];
+}

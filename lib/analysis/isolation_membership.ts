@@ -1,0 +1,58 @@
+/** Whose a process is, for somebody who has named processes that ran already. */
+import { isPid, type Pid } from "../core/ids.ts";
+import type { ClockTicks } from "../core/units.ts";
+import type { Process } from "../model/process.ts";
+import type { Whose } from "./isolation_input.ts";
+import { type OwnerNames, whyNotNamed, whyUntold } from "./selection.ts";
+
+/** What was named: processes, or those of an owner. */
+export type Subject =
+  | { readonly kind: "processes"; readonly roots: ReadonlyMap<Pid, ClockTicks> }
+  | { readonly kind: "owner"; readonly names: OwnerNames };
+
+/** Everybody who was looked up, with their ancestors. */
+export interface Seen {
+  find(pid: Pid): Process | undefined;
+  /** Whether several processes had this pid: of which one a context was is then open. */
+  isReused(pid: Pid): boolean;
+}
+
+/**
+ * Says whether a process is one of those that were named, or has come from one: what a process starts is its job, and
+ * what leaves the control group of a container or a Slurm job is still theirs. A user's, a unit's or a cgroup's processes
+ * are those that are in it now: everything descends from root's first one.
+ */
+export function judgeMembership(pid: Pid, subject: Subject, seen: Seen): Whose {
+  if (seen.isReused(pid)) return "unknown";
+  const isByDescent = subject.kind === "processes" || isOfJob(subject.names);
+  const passed = new Set<Pid>();
+  let isDoubtful = false;
+  for (let current = pid; !passed.has(current);) {
+    passed.add(current);
+    const process = seen.find(current);
+    if (process === undefined) return "unknown";
+    const whose = judgeOne(process, subject);
+    if (whose === "job") return "job";
+    if (!isByDescent) return whose;
+    isDoubtful ||= whose === "unknown";
+    const parent = process.parentPid;
+    // The first process is read only where it is listed, and starts nobody's job.
+    if (!isPid(parent) || parent === 1 && seen.find(parent) === undefined) break;
+    current = parent;
+  }
+  return isDoubtful ? "unknown" : "other";
+}
+
+function isOfJob({ users, unit, cgroup }: OwnerNames): boolean {
+  return users === undefined && unit === undefined && cgroup === undefined;
+}
+
+function judgeOne(process: Process, subject: Subject): Whose {
+  if (subject.kind === "owner") {
+    if (whyUntold(process, subject.names) !== undefined) return "unknown";
+    return whyNotNamed(process, subject.names) === undefined ? "job" : "other";
+  }
+  if (subject.roots.get(process.pid) === process.startTicks) return "job";
+  // Nobody joins a session: who is in that of a root was started below it, though its own parent may be gone.
+  return isPid(process.session) && subject.roots.has(process.session) ? "job" : "other";
+}

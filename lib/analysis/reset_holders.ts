@@ -1,0 +1,223 @@
+/** Everybody who has a GPU open, by name, and who may take it from them. */
+import type { GpuUuid, Pid } from "../core/ids.ts";
+import { plural, quoteArguments } from "../core/text.ts";
+import { contextsOf, type Gpu } from "../model/gpu.ts";
+import type { Process } from "../model/process.ts";
+import type { Blocker } from "../model/reset.ts";
+import type { GpuService } from "../model/reset_facts.ts";
+import type { Holder } from "../model/snapshot.ts";
+import { isInStateD } from "./facts.ts";
+import { findEvictable } from "./reset_eviction.ts";
+import { isOlderThan } from "./reset_links.ts";
+import { isTrue, nameProcess, type ResetInput, scanOf } from "./reset_input.ts";
+import { findRole } from "./roles.ts";
+
+/** One process on one GPU, with all that is known of it. */
+export interface GpuUser {
+  readonly pid: Pid;
+  readonly gpu: Gpu;
+  readonly process: Process | undefined;
+  readonly holder: Holder | undefined;
+  /** Has memory of it, or has it mapped: more than an open descriptor. */
+  readonly holds: boolean;
+}
+
+/** What takes a process away from a GPU. */
+type Verdict = Pick<Blocker, "kind" | "why" | "remedy" | "clearedBy" | "unit">;
+
+/** One blocker for each process on each chosen GPU. None is left out: who only has it open makes a reset fail as well. */
+export function findProcessBlockers(input: ResetInput): Blocker[] {
+  const evictable = findEvictable(input);
+  return input.gpus.flatMap((gpu) =>
+    usersOf(gpu, input).map((user): Blocker => ({
+      gpu: gpu.uuid,
+      pid: user.pid,
+      who: nameProcess(user.pid, input),
+      ...judgeUser(user, input, evictable),
+    }))
+  );
+}
+
+/** Every process that has a GPU open, mapped or memory on it, ourselves left out. */
+export function usersOf(gpu: Gpu, input: ResetInput): GpuUser[] {
+  const scan = scanOf(input);
+  const own = new Set(scan?.reader.ownPids ?? []);
+  const open = [...scan?.uses ?? []].filter(([, uses]) =>
+    uses.some(({ node }) => node.kind === "gpu" && (!gpu.minor.ok || node.minor === gpu.minor.value))
+  ).map(([pid]) => pid);
+  const listed = input.snapshot.holders.filter(({ devices }) => devices.some((each) => each.gpu === gpu.uuid))
+    .map(({ pid }) => pid);
+  return [...new Set([...open, ...listed])].filter((pid) => !own.has(pid)).sort((a, b) => a - b).map(
+    (pid) => {
+      const holder = input.snapshot.holders.find((each) => each.pid === pid);
+      const process = scan?.processes.get(pid);
+      return { pid, gpu, process, holder, holds: hasPart(holder, gpu.uuid) };
+    },
+  );
+}
+
+function hasPart(holder: Holder | undefined, gpu: GpuUuid): boolean {
+  const device = holder?.devices.find((each) => each.gpu === gpu);
+  if (device === undefined) return false;
+  return isTrue(device.isMapped) || (device.contextBytes.ok && device.contextBytes.value > 0);
+}
+
+function judgeUser(user: GpuUser, input: ResetInput, evictable: ReadonlySet<Pid>): Verdict {
+  const { process, pid } = user;
+  const why = describeUse(user);
+  if (isStuck(user)) {
+    return {
+      kind: "stuck",
+      why: `${why} and waits in the driver: no signal reaches it, and nvidia-smi refuses a reset`,
+      remedy: "look again in a minute; if it stays, reboot",
+      clearedBy: "nobody",
+    };
+  }
+  const unit = unitOf(user);
+  const service = findService(pid, isSystemUnit(user) ? unit : undefined, input);
+  if (service !== undefined) return judgeService(service, user, why);
+  const role = process && findRole(process);
+  if (role?.kind === "role" && role.role === "mps-server") return judgeMps(user, why);
+  if (role?.kind === "role" && role.role === "display") return judgeDisplay(input, why);
+  if (evictable.has(pid)) {
+    return {
+      kind: kindOf(user),
+      why: `${why}: ${user.holder?.class ?? "unknown"}, ${user.holder?.evidence[0] ?? "left behind"}`,
+      remedy: "--evict ends it first",
+      clearedBy: "evict",
+    };
+  }
+  if (role?.kind === "role" && role.unit !== undefined && isSystemUnit(user)) {
+    return { ...stoppable(role.unit, why), kind: "service" };
+  }
+  // Ended by a signal, a daemon of the driver may leave the GPU worse than before.
+  const remedy = remedyByOwner(user) ?? (role?.kind === "role" ? STOP_PROPERLY : remedyBySignal(user));
+  return { kind: kindOf(user), why, remedy, clearedBy: "nobody" };
+}
+
+function isStuck({ process, holder }: GpuUser): boolean {
+  return holder?.class === "stuck" || (holder === undefined && process !== undefined && isInStateD(process));
+}
+
+function kindOf({ holds }: GpuUser): "holder" | "opener" {
+  return holds ? "holder" : "opener";
+}
+
+function describeUse({ holder, gpu, holds }: GpuUser): string {
+  if (!holds) return "has it open";
+  const rows = contextsOf(gpu.processList).filter(({ pid }) => pid === holder?.pid);
+  if (rows.some(({ gpuInstance }) => gpuInstance !== undefined)) return "has memory on a MIG instance of it";
+  return rows.length > 0 ? "has memory on it" : "has it mapped";
+}
+
+function unitOf({ process, holder }: GpuUser): string | undefined {
+  const owner = holder?.owner ?? process?.owner;
+  return owner?.ok ? owner.value.unit : undefined;
+}
+
+function findService(pid: Pid, unit: string | undefined, { facts }: ResetInput): GpuService | undefined {
+  if (!facts.services.ok) return undefined;
+  return facts.services.value.find(({ mainPid }) => mainPid.ok && mainPid.value === pid) ??
+    (unit === undefined ? undefined : facts.services.value.find((service) => service.unit === unit));
+}
+
+function stoppable(unit: string, why: string): Omit<Verdict, "kind"> {
+  return { unit, why: `${why}; runs in ${unit}`, remedy: stopOrder(unit), clearedBy: "stop-services" };
+}
+
+/** To be pasted into a shell: a cgroup is named by whoever makes it. */
+function stopOrder(unit: string): string {
+  return quoteArguments(["systemctl", "stop", unit]);
+}
+
+function judgeService(service: GpuService, user: GpuUser, why: string): Verdict {
+  const { kind, unit } = service;
+  const { gpu } = user;
+  if (kind === "persistence-daemon" && isTrue(gpu.persistenceMode)) {
+    return {
+      kind: "service",
+      unit,
+      why: `${why}; it closes it when persistence mode is switched off`,
+      remedy: "none needed: it need not be stopped",
+      clearedBy: "plan",
+    };
+  }
+  if (kind === "fabric-manager") return judgeFabricManager(unit, gpu, why);
+  if (kind === "mps") return { ...judgeMps(user, why), ...stoppable(unit, describeMps(user, why)) };
+  if (kind === "display-manager") return { kind: "display", ...stoppable(unit, why) };
+  return { kind: kind === "imex" ? "imex" : "service", ...stoppable(unit, why) };
+}
+
+/** Ampere behind NVSwitches needs it to be reset alone; later ones do not care; before that it is in the way. */
+function judgeFabricManager(unit: string, gpu: Gpu, why: string): Verdict {
+  if (isOlderThan(gpu, "Ampere") !== false) return { kind: "fabric-manager", ...stoppable(unit, why) };
+  return {
+    kind: "fabric-manager",
+    why: isOlderThan(gpu, "Hopper")
+      ? "has to keep running: without it every GPU of the NVSwitches would have to be reset at once"
+      : "does not stand in the way from Hopper on",
+    remedy: "leave it running",
+    clearedBy: "warning",
+  };
+}
+
+function judgeMps(user: GpuUser, why: string): Verdict {
+  return {
+    kind: "mps",
+    why: describeMps(user, why),
+    remedy: "echo quit | nvidia-cuda-mps-control, once its clients have ended",
+    clearedBy: "nobody",
+  };
+}
+
+function describeMps({ gpu }: GpuUser, why: string): string {
+  const clients = contextsOf(gpu.processList).filter(({ kind }) => kind === "mps-client").length;
+  return `${why}; it serves ${plural(clients, "MPS client")} on it`;
+}
+
+/** A display server lives in a session of its display manager. Without one only its user can end it. */
+function judgeDisplay({ facts }: ResetInput, why: string): Verdict {
+  const manager = facts.services.ok
+    ? facts.services.value.find(({ kind, isActive }) => kind === "display-manager" && isActive)
+    : undefined;
+  if (manager !== undefined) {
+    return {
+      kind: "display",
+      unit: manager.unit,
+      why: `${why}; stopping ${manager.unit} ends every desktop session`,
+      remedy: stopOrder(manager.unit),
+      clearedBy: "stop-services",
+    };
+  }
+  return { kind: "display", why, remedy: "log out, or stop the display server", clearedBy: "nobody" };
+}
+
+/** A unit of a user's own manager, or inside a container, is not one that systemctl stops for root. */
+function isSystemUnit({ process }: GpuUser): boolean {
+  if (!process?.owner.ok) return false;
+  const { cgroup, container, pod } = process.owner.value;
+  return container === undefined && pod === undefined && !/\/user@\d+\.service\//.test(`${cgroup}/`);
+}
+
+/** Who belongs to something larger is ended with it. */
+function remedyByOwner({ process, holder }: GpuUser): string | undefined {
+  if (holder?.class === "exiting") return "it is on its way out: wait a moment and look again";
+  const owner = holder?.owner ?? process?.owner;
+  const { slurmJob, container, pod } = owner?.ok ? owner.value : NOBODY;
+  if (slurmJob !== undefined) return `end its Slurm job: ${quoteArguments(["scancel", slurmJob])}`;
+  if (pod !== undefined) return `delete or drain its pod, ${pod}`;
+  return container === undefined ? undefined : `stop its container, ${container.id.slice(0, 12)}`;
+}
+
+function remedyBySignal({ pid, process, holder }: GpuUser): string {
+  const user = holder?.user ?? process?.user;
+  return user?.ok ? `ask ${user.value}, or end it: kill ${pid}` : `end it: kill ${pid}`;
+}
+
+const STOP_PROPERLY = "stop it by what started it; it is a part of the machine, so do not kill it";
+
+const NOBODY: {
+  readonly slurmJob?: string;
+  readonly container?: { readonly id: string };
+  readonly pod?: string;
+} = {};

@@ -1,0 +1,75 @@
+/** What a machine is reset with: nvidia-smi, systemctl, and the end of our own helpers. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { isPid } from "../core/ids.ts";
+import { absent, known, type Reading } from "../core/reading.ts";
+import { milliseconds } from "../core/units.ts";
+import type { LiveSource } from "../model/source_choice.ts";
+import { listOwnChildren } from "../proc/own_children.ts";
+import { findSmi, type SmiPlace } from "../source/smi/locate.ts";
+import type { Clock, ResetTools } from "./ports.ts";
+import { readResetFacts } from "./reset_facts.ts";
+import { runTool } from "./run_tool.ts";
+import { SYSTEMD_PLACES } from "./systemd.ts";
+
+export interface ResetToolsOptions {
+  /** The nvidia-smi to run in place of the one that is installed. */
+  readonly smi: string | undefined;
+  /** Where a user's own nvidia-smi may lie. Root's is looked for at known places only. */
+  readonly searchPath: string | undefined;
+  readonly clock: Clock;
+}
+
+const HELPER_PAUSE = milliseconds(20);
+
+/** Opens the tools of the machine that a source is. */
+export async function openResetTools(source: LiveSource, options: ResetToolsOptions): Promise<ResetTools> {
+  return {
+    ...source.kind === "sim" ? await simulatedTools(resolve(source.directory)) : realTools(options),
+    readFacts: () => readResetFacts(source),
+    async closeHelpers(span) {
+      const { clock } = options;
+      const deadline = clock.monotonic() + span;
+      while (listOwnChildren().length > 0 && clock.monotonic() < deadline) await clock.pause(HELPER_PAUSE);
+      return listOwnChildren().filter(isPid);
+    },
+  };
+}
+
+type Programs = Pick<ResetTools, "smiPath" | "runSmi" | "orderUnit">;
+
+function realTools({ smi, searchPath }: ResetToolsOptions): Programs {
+  const place = smi === undefined
+    ? findSmi(searchPath === undefined ? {} : { searchPath })
+    : findSmi({ places: [{ path: smi }] });
+  const systemctl = SYSTEMD_PLACES.systemctl.find((path) => existsSync(path));
+  return {
+    smiPath: describePlace(place, smi),
+    async runSmi(words, span) {
+      if (place === undefined) return { kind: "not-started", message: "it is not installed" };
+      const environment = place.libraries === undefined ? {} : { LD_LIBRARY_PATH: place.libraries };
+      return await runTool([place.path, ...words], { span, environment });
+    },
+    async orderUnit(order, unit, span) {
+      if (systemctl === undefined) return { kind: "not-started", message: "it is not installed" };
+      return await runTool([systemctl, "--no-pager", "--no-ask-password", order, "--", unit], { span });
+    },
+  };
+}
+
+async function simulatedTools(directory: string): Promise<Programs> {
+  const [{ runSimSmi }, { orderSimUnit }] = await Promise.all([
+    import("../source/sim/smi.ts"),
+    import("../source/sim/units.ts"),
+  ]);
+  return {
+    smiPath: known("nvidia-smi"),
+    runSmi: (words) => runSimSmi(directory, words),
+    orderUnit: (order, unit) => orderSimUnit(directory, order, unit),
+  };
+}
+
+function describePlace(place: SmiPlace | undefined, given: string | undefined): Reading<string> {
+  if (place !== undefined) return known(place.path);
+  return absent("failed", given === undefined ? "it is not installed" : `${given} is no program`);
+}

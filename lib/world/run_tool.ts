@@ -1,0 +1,77 @@
+/** Runs a program of the system that must not be ended half-way. */
+import { spawn } from "node:child_process";
+import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { messageOf } from "../core/errors.ts";
+import type { Milliseconds } from "../core/units.ts";
+import type { ToolRun } from "../model/tool_run.ts";
+import { noteOwnChild } from "../proc/own_children.ts";
+import { findStat } from "../proc/stat.ts";
+import { LATE, within } from "../source/helper/within.ts";
+
+/** More than any of these programs has to say. */
+const MOST_BYTES = 1024 ** 2;
+
+type ToolEnd =
+  | { readonly kind: "exit"; readonly status: number | null; readonly signal: string | null }
+  | { readonly kind: "error"; readonly error: Error };
+
+/**
+ * Runs a program for at most `span` milliseconds, and leaves it alone when they are over. It has a session of its own, so
+ * that no key on our terminal reaches it, and writes into a file: a pipe would end it when we do.
+ */
+export async function runTool(
+  [program, ...words]: readonly [program: string, ...words: readonly string[]],
+  { span, environment = {} }: {
+    readonly span: Milliseconds;
+    readonly environment?: Readonly<Record<string, string>>;
+  },
+): Promise<ToolRun> {
+  const output = openNameless();
+  try {
+    const child = spawn(program, words, {
+      cwd: "/",
+      detached: true,
+      env: { LC_ALL: "C", TZ: "UTC", PATH: "/usr/sbin:/usr/bin:/sbin:/bin", ...environment },
+      stdio: ["ignore", output, output],
+    });
+    const ended = new Promise<ToolEnd>((settle) => {
+      child.on("error", (error) => settle({ kind: "error", error }));
+      child.on("exit", (status, signal) => settle({ kind: "exit", status, signal }));
+    });
+    const { pid } = child;
+    if (pid !== undefined) noteOwnChild(pid, ended);
+    const end = await within(ended, span);
+    child.unref();
+    if (end === LATE) return pid === undefined ? { kind: "timed-out" } : describeLate(pid);
+    if (end.kind === "error") return { kind: "not-started", message: messageOf(end.error) };
+    if (fstatSync(output).size > MOST_BYTES) return { kind: "too-long" };
+    const { status, signal } = end;
+    return { kind: "ended", status: status ?? undefined, signal: signal ?? undefined, text: readAll(output) };
+  } catch (error) {
+    return { kind: "not-started", message: messageOf(error) };
+  } finally {
+    closeSync(output);
+  }
+}
+
+function describeLate(pid: number): ToolRun {
+  return findStat(`/proc/${pid}`)?.state === "D" ? { kind: "stuck", pid } : { kind: "timed-out", pid };
+}
+
+/** A file that nobody else can open, and that is gone with its last descriptor. */
+function openNameless(): number {
+  const folder = mkdtempSync(join(tmpdir(), "gpuctl-"));
+  try {
+    return openSync(join(folder, "output"), "wx+", 0o600);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function readAll(descriptor: number): string {
+  const whole = new Uint8Array(fstatSync(descriptor).size);
+  const length = readSync(descriptor, whole, 0, whole.length, 0);
+  return new TextDecoder().decode(whole.subarray(0, length));
+}
