@@ -59,6 +59,13 @@ Faults, all optional:
   latency = "40ms"               how long each answer takes
   memory-api = "v1"              memory used includes the driver's reserve
   cuda-order = [1, 0]            how CUDA numbers the GPUs unless CUDA_DEVICE_ORDER is PCI_BUS_ID
+  xids = ["NVRM: Xid (…): 79"]   lines of the kernel's log
+  kernel-log = "denied"          or "overwritten": its beginning is gone
+  modules = [{ name = "nvidia_drm", references = 1, used-by = [] }]
+  drm-modeset = true             nvidia_drm, if it is among the modules, sets display modes
+  services = [{ unit = "nvidia-dcgm.service", active = true, main-pid = 812 }]
+  platform = "virtual-machine"   or "wsl", "tegra"
+  container = true               gpuctl runs in a container there
   [gpu.0]
   lost = true                    it has fallen off the bus
   recovery-action = "reset"      what the driver says that it needs
@@ -68,6 +75,21 @@ Faults, all optional:
   mps = true                     jobs are clients of an MPS server
   name = "NVIDIA L4"             another model, with
   memory = "24GiB"               another size
+  persistence = false            persistence mode is off
+  display = true                 a display is active on it
+  console = true                 the machine's console is on it
+  ecc-pending = true             ECC is switched at the next reset
+  uncorrected-errors = 2         since the driver was loaded
+  remap-pending = true           a row is remapped at the next reset
+  remap-failed = true            a row could not be remapped
+  retirement-pending = true      a page is retired at the next reset
+  nvlink-peers = [1]             GPUs that it is linked to
+  nvswitch = true                it is linked to an NVSwitch
+  virtualization = "vgpu-host"   or "passthrough", "vgpu-guest", "vsga-host"
+  fabric = "in-progress"         or "not-started", "completed", with
+  fabric-status = 23             the nvmlReturn_t of its registration
+  sm-clock = 1980                MHz
+  architecture = "Ampere"        "Hopper" unless told
   [[gpu.0.mig]]                  divided: a MIG device for each of these
   gpu-instance = 1
   compute-instance = 0

@@ -2,9 +2,10 @@
 import { isolateMachine } from "../lib/action/isolate_machine.ts";
 import { type Ending, errnoOf, GpuctlError, stateOf } from "../lib/core/errors.ts";
 import { plural } from "../lib/core/text.ts";
-import { parseIsolationRules, type RuleMistake } from "../lib/model/isolation_rules.ts";
+import type { RuleMistake } from "../lib/model/isolation_rules.ts";
 import type { World } from "../lib/world/ports.ts";
 import { liveSource } from "./options.ts";
+import { parseRuleFile } from "./rule_file.ts";
 import { type RunningOptions, tellVerdict, watchOf } from "./verify_isolation_watch.ts";
 
 /**
@@ -18,7 +19,7 @@ export async function isolateMachineCommand(
   world: World,
 ): Promise<Ending> {
   const source = liveSource(options.source, "judge what runs");
-  const file = parseIsolationRules(readRules(path, world));
+  const file = parseRuleFile(readRules(path, world));
   const refuse = (mistakes: readonly RuleMistake[]) => {
     if (mistakes.length > 0) throw mistaken(path, mistakes);
   };

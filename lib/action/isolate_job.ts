@@ -1,18 +1,20 @@
 /** Runs a command, watches every GPU until the last of its processes has gone, and judges where it was. */
+import { newlyAccounted } from "../analysis/accounted.ts";
 import { judgeIsolation } from "../analysis/isolation.ts";
 import type { Whose } from "../analysis/isolation_input.ts";
 import type { Finding } from "../analysis/lint/finding.ts";
 import { GpuctlError } from "../core/errors.ts";
-import type { Pid } from "../core/ids.ts";
+import type { GpuUuid, Pid } from "../core/ids.ts";
 import { type Absent, absent, formatAbsent, known } from "../core/reading.ts";
 import { plural } from "../core/text.ts";
 import { type Bytes, bytes, type Milliseconds, milliseconds } from "../core/units.ts";
+import type { AccountedProcess } from "../model/accounting.ts";
 import type { ChildEnd } from "../model/diff.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { AllowedDevice, IsolationVerdict } from "../model/isolation.ts";
 import type { Observation } from "../model/observation.ts";
 import type { LiveSource } from "../model/source_choice.ts";
-import type { Job, JobRunner, LookOptions, StartFailure, World } from "../world/ports.ts";
+import type { Job, JobRunner, LookOptions, Sampler, StartFailure, World } from "../world/ports.ts";
 import { Alarm } from "./alarm.ts";
 import { IsolationEvidence, type IsolationWorld, showsJob } from "./isolation_watch.ts";
 import { endJob, livingOf } from "./job_end.ts";
@@ -101,12 +103,15 @@ export async function isolateJob(
       listProcesses: () => livingOf(world).map(({ pid }) => pid),
     }),
   ]);
+  const used = await readAccounts(machine, sampler, options.look);
+  watch.members.placeUnlisted([...used.values()].flat().map(({ pid }) => pid));
+  for (const [uuid, processes] of used) evidence.tally.addAccounted(uuid, processes);
   const isolation = judgeIsolation({
     ...{ allowed, machine, lint: options.lint, threshold: options.threshold },
     baseline: evidence.admit(known(machine)),
     tally: evidence.tally,
     processes: evidence.processes,
-    whose: (pid) => whoseOf(pid, watch),
+    whose: (pid) => evidence.family.has(pid) ? "job" : whoseOf(pid, watch),
     untold: run.left,
   });
   return { end: run.end, hasTimedOut: run.hasTimedOut, simulated: observation.simulated, isolation };
@@ -116,7 +121,7 @@ async function lookBefore(
   { source, look }: IsolateJobOptions,
   { observe }: IsolateJobWorld,
 ): Promise<{ readonly observation: Observation; readonly report: DriverReport }> {
-  const observation = await observe(source, look);
+  const observation = await observe(source, { ...look, withAccounting: true });
   return { observation, report: answered(observation, "the command was not started") };
 }
 
@@ -187,6 +192,18 @@ async function untilGone(job: Job, interrupted: Alarm, world: IsolateJobWorld): 
     }
     await interrupted.pause(GONE_INTERVAL, world.clock);
   }
+}
+
+/** Who has used each GPU since the machine was looked at, where the driver keeps account of it. */
+async function readAccounts(
+  machine: DriverReport,
+  sampler: Sampler,
+  look: LookOptions,
+): Promise<ReadonlyMap<GpuUuid, readonly AccountedProcess[]>> {
+  // Where no account was kept before the job, none is asked for after it.
+  if (machine.gpus.every(({ accounting }) => accounting?.ok !== true)) return new Map();
+  const after = await sampler.sample({ ...look, withAccounting: true });
+  return after.ok ? newlyAccounted(machine.gpus, after.value.gpus) : new Map();
 }
 
 function whoseOf(pid: Pid, { members }: JobWatch): Whose {

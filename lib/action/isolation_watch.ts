@@ -19,6 +19,8 @@ export interface IsolationWorld {
 /** Collects what the verdict rests on. What it keeps grows with the job's processes, never with time. */
 export class IsolationEvidence {
   readonly tally = new IsolationTally();
+  /** Every process of the job that was met, with a context or without. */
+  readonly family = new Set<Pid>();
   readonly #processes = new Map<Pid, IsolatedProcess>();
   readonly #hidesRows: boolean;
   readonly #world: IsolationWorld;
@@ -43,6 +45,7 @@ export class IsolationEvidence {
 
   /** Takes what a process of the job has of the device nodes now. One that has none of a GPU's has nothing to tell. */
   readonly noteUses = (pid: Pid, uses: Reading<readonly DeviceUse[]>): void => {
+    this.family.add(pid);
     if (!uses.ok) return;
     const now = mostUses([], uses.value);
     if (now.length === 0 && !this.#processes.has(pid)) return;

@@ -56,6 +56,11 @@ export class JobMembers implements Membership {
     this.#listed = listed;
   }
 
+  /** Looks up pids that no report has listed. Of one that is gone nobody can tell whose it was. */
+  placeUnlisted(pids: Iterable<Pid>): void {
+    for (const pid of pids) if (!this.members.has(pid) && !this.#others.has(pid)) this.#placePid(pid);
+  }
+
   /** Writes a process of the job down; for those that are found by other means than the driver's list. */
   enrol({ pid, startTicks, comm }: ProcStat): Member {
     const known = this.members.get(pid);

@@ -101,6 +101,10 @@ export function contextBytesOf(pid: Pid, gpu: Gpu): Reading<Bytes> {
     if (!used.ok) return used;
     sum += used.value;
   }
+  // A saved text may say anything.
+  if (!Number.isSafeInteger(sum)) {
+    return absent("implausible", "its contexts add up to more than any GPU has");
+  }
   return known(bytes(sum));
 }
 

@@ -56,7 +56,7 @@ export function judgeByRules(input: MachineInput): IsolationVerdict {
       ...input.remarks ?? [],
       ...division.notes,
       ...new Set(judged.flatMap((each) => each.notes)),
-      ...lookNotes(tally),
+      ...lookNotes(tally, machine),
     ],
     problems,
     rules: [...rules.rules, rules.default].map((rule) => ({

@@ -29,12 +29,21 @@ export function isolationNotes(input: IsolationInput, { jobs, violations }: Find
     ...(tally.looks > 0 && allowed.length > 0 && !isUsed
       ? ["The job had no context on the GPUs that it was given, so it was not put to the test"]
       : []),
-    ...lookNotes(tally),
+    ...lookNotes(tally, machine),
   ];
 }
 
-/** What may have passed between the looks. */
-export function lookNotes({ looks, longestGap }: IsolationInput["tally"]): readonly string[] {
+/** What may have passed between the looks. Nothing has where the driver keeps account of whom each GPU served. */
+export function lookNotes(
+  tally: IsolationInput["tally"],
+  { gpus }: IsolationInput["machine"],
+): readonly string[] {
+  const { looks, longestGap } = tally;
+  if (gpus.length > 0 && gpus.every(({ uuid }) => tally.isAccounted(uuid))) {
+    return [
+      `${plural(looks, "look was", "looks were")} taken, and the driver's own account names who came between`,
+    ];
+  }
   if (looks === 0) return [];
   if (looks === 1) return ["One look was taken; a context that was there before or after it was not seen"];
   return [

@@ -16,7 +16,7 @@ export function generalProblems({ tally, machine, untold, allowed }: IsolationIn
   const note = (subject: string, reason: Absent, message: string) =>
     problems.push({ subject, reason, message });
   const { count, reason } = tally.missed;
-  if (tally.looks === 0) {
+  if (tally.looks === 0 && !machine.gpus.every(({ uuid }) => tally.isAccounted(uuid))) {
     note("the GPUs", reason ?? NO_LOOK, "No look at the GPUs was answered while the job ran");
   } else if (reason) {
     note(

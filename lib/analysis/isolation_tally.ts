@@ -2,6 +2,7 @@
 import type { GpuUuid, Pid } from "../core/ids.ts";
 import { type Absent, absent, type Reading } from "../core/reading.ts";
 import { type Bytes, type Milliseconds, milliseconds } from "../core/units.ts";
+import type { AccountedProcess } from "../model/accounting.ts";
 import { type Context, type ContextKind, contextsOf, type DriverReport, type Gpu } from "../model/gpu.ts";
 
 /** One look at the driver. */
@@ -50,6 +51,7 @@ interface Watch {
 /** Sums samples up. Give them in the order of time. */
 export class IsolationTally {
   readonly #gpus = new Map<GpuUuid, Watch>();
+  readonly #accounted = new Set<GpuUuid>();
   #looks = 0;
   #missed = 0;
   #whyMissed: Absent | undefined;
@@ -88,6 +90,25 @@ export class IsolationTally {
     this.#lastAt = at;
     this.#unreadable ??= report.value.unreadableGpus[0]?.reason;
     for (const gpu of report.value.gpus) this.#addGpu(gpu);
+  }
+
+  /**
+   * Adds whom the driver has on record as having used a GPU. With that nobody has been missed there, however short his
+   * stay was.
+   */
+  addAccounted(uuid: GpuUuid, processes: readonly AccountedProcess[]): void {
+    this.#accounted.add(uuid);
+    const watch: Watch = this.#gpus.get(uuid) ?? { ...NEVER_SEEN, contexts: new Map() };
+    this.#gpus.set(uuid, watch);
+    const seen = new Set(Array.from(watch.contexts.values(), ({ pid }) => pid));
+    for (const { pid, peak } of processes) {
+      if (!seen.has(pid)) addContext(watch.contexts, { pid, kind: "unknown", used: peak });
+    }
+  }
+
+  /** Whether the driver's own record of who used a GPU was added. */
+  isAccounted(uuid: GpuUuid): boolean {
+    return this.#accounted.has(uuid);
   }
 
   /** What the looks showed of one GPU. */

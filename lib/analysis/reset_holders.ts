@@ -192,12 +192,20 @@ function judgeDisplay({ facts }: ResetInput, why: string): Verdict {
   return { kind: "display", why, remedy: "log out, or stop the display server", clearedBy: "nobody" };
 }
 
-/** A unit of a user's own manager, or inside a container, is not one that systemctl stops for root. */
+/**
+ * Says whether systemctl stops a process by the unit of its cgroup. Whoever has a part of the cgroup tree for himself, a
+ * user's own manager or a service with `Delegate=`, can name what is below after anybody's unit: only the first that is
+ * no slice counts, if it is a name that systemd gives (systemd.unit(5)).
+ */
 function isSystemUnit({ process }: GpuUser): boolean {
   if (!process?.owner.ok) return false;
-  const { cgroup, container, pod } = process.owner.value;
-  return container === undefined && pod === undefined && !/\/user@\d+\.service\//.test(`${cgroup}/`);
+  const { cgroup, container, pod, unit } = process.owner.value;
+  if (container !== undefined || pod !== undefined || unit === undefined) return false;
+  const first = cgroup.split("/").find((part) => part !== "" && !part.endsWith(".slice"));
+  return first === unit && UNIT_NAME.test(unit);
 }
+
+const UNIT_NAME = /^[\w:.\\@][\w:.\\@-]*\.service$/;
 
 /** Who belongs to something larger is ended with it. */
 function remedyByOwner({ process, holder }: GpuUser): string | undefined {

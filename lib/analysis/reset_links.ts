@@ -33,7 +33,7 @@ export function isOlderThan(gpu: Gpu, generation: "Ampere" | "Hopper"): boolean 
 
 /** How one GPU is to be reset. */
 export function findLinkRule(gpu: Gpu, input: ResetInput): LinkRule {
-  const links = hasLinks(gpu);
+  const links = hasLinks(gpu, input);
   if (links === false) return "alone";
   const isPreAmpere = isOlderThan(gpu, "Ampere");
   if (isPreAmpere === undefined) return "unknown";
@@ -54,15 +54,13 @@ export function isFabricManaged({ facts: { services } }: ResetInput): boolean | 
 
 /** The chosen GPUs as they go into one command each; those that must go together share one. */
 export function groupForReset(input: ResetInput): readonly (readonly Gpu[])[] {
+  const bound = input.gpus.filter((gpu) => findLinkRule(gpu, input) === "together")
+    .map((gpu) => new Set([gpu, ...linkedWith(gpu, input).gpus]));
   const groups: Gpu[][] = [];
-  const placed = new Set<Gpu>();
   for (const gpu of input.gpus) {
-    if (placed.has(gpu)) continue;
-    const group = findLinkRule(gpu, input) === "together"
-      ? input.gpus.filter((each) => each === gpu || linkedWith(gpu, input).gpus.includes(each))
-      : [gpu];
-    for (const each of group) placed.add(each);
-    groups.push([...group]);
+    if (groups.some((group) => group.includes(gpu))) continue;
+    const links = bound.find((each) => each.has(gpu));
+    groups.push(links === undefined ? [gpu] : input.gpus.filter((each) => links.has(each)));
   }
   return groups;
 }
@@ -102,12 +100,23 @@ export function findLinkBlockers(input: ResetInput): Blocker[] {
   });
 }
 
-function hasLinks({ health }: Gpu): boolean | undefined {
+function hasLinks(gpu: Gpu, input: ResetInput): boolean | undefined {
+  const { health } = gpu;
+  if (neighboursOf(gpu, input).length > 0 || isTrue(health?.hasNvSwitch)) return true;
   if (health === undefined) return undefined;
   const { nvlinkPeers: peers, hasNvSwitch } = health;
-  if ((peers.ok && peers.value.length > 0) || isTrue(hasNvSwitch)) return true;
+  if (peers.ok && peers.value.length > 0) return true;
   const isNone = peers.ok || peers.why === "not-supported";
   return isNone && (hasNvSwitch.ok || hasNvSwitch.why === "not-supported") ? false : undefined;
+}
+
+/** GPUs at the other end of a link. One end may know of it while the other is too sick to tell. */
+function neighboursOf(gpu: Gpu, input: ResetInput): Gpu[] {
+  const leadsTo = (from: Gpu, to: Gpu) => {
+    const peers = from.health?.nvlinkPeers;
+    return peers?.ok === true && to.busId.ok && peers.value.includes(to.busId.value);
+  };
+  return machineGpus(input).filter((other) => other !== gpu && (leadsTo(gpu, other) || leadsTo(other, gpu)));
 }
 
 /** Everything that can be reached from a GPU over links, itself left out. Who is behind a switch reaches all who are. */
@@ -119,11 +128,10 @@ function linkedWith(
   const reached = new Set<Gpu>([start]);
   const strangers = new Set<string>();
   for (const gpu of reached) {
+    for (const neighbour of neighboursOf(gpu, input)) reached.add(neighbour);
     const peers = gpu.health?.nvlinkPeers;
     for (const busId of peers?.ok ? peers.value : []) {
-      const peer = all.find((each) => each.busId.ok && each.busId.value === busId);
-      if (peer === undefined) strangers.add(busId);
-      else reached.add(peer);
+      if (!all.some((each) => each.busId.ok && each.busId.value === busId)) strangers.add(busId);
     }
     if (!isTrue(gpu.health?.hasNvSwitch)) continue;
     for (const other of all) if (isTrue(other.health?.hasNvSwitch)) reached.add(other);

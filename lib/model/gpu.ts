@@ -1,6 +1,7 @@
 import type { BusId, DeviceMinor, GpuIndex, GpuUuid, Pid } from "../core/ids.ts";
 import type { Absent, Reading } from "../core/reading.ts";
 import type { Bytes, Percent } from "../core/units.ts";
+import type { AccountedProcess } from "./accounting.ts";
 import type { GpuHealth, PendingMode } from "./gpu_health.ts";
 
 /** What the driver says of itself. */
@@ -88,6 +89,8 @@ export interface Gpu {
   readonly processList: ProcessList;
   /** Only where it was asked for. */
   readonly health?: GpuHealth;
+  /** Likewise. */
+  readonly accounting?: Reading<readonly AccountedProcess[]>;
 }
 
 /** Everything one source says of the driver and its GPUs at one moment. */

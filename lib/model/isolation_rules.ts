@@ -1,8 +1,7 @@
 /** The file that says who may use which GPUs of a machine, as it is written. */
-import { parse as parseToml, TomlError } from "smol-toml";
 import * as v from "valibot";
 import { nearest } from "../core/text.ts";
-import { locateToml, placeIn, type TextPlace, type TomlPlaces } from "./toml_places.ts";
+import { placeIn, type TextPlace, type TomlPlaces } from "./toml_places.ts";
 
 /** Something in the file that makes no sense. */
 export interface RuleMistake {
@@ -71,18 +70,11 @@ export interface RuleFile {
   readonly mistakes: readonly RuleMistake[];
 }
 
-/** Reads a rule file. Never throws: whatever is wrong is among the mistakes. */
-export function parseIsolationRules(text: string): RuleFile {
-  const places = locateToml(text);
-  const nothing = { rules: [], default: undefined, places };
-  let table: Readonly<Record<string, unknown>>;
-  try {
-    table = parseToml(text);
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error;
-    const message = (error.message.split("\n")[0] ?? "").replace(/^Invalid TOML document: /, "");
-    return { ...nothing, mistakes: [{ place: { line: error.line, column: error.column }, message }] };
-  }
+/** Makes rules of a parsed document. Never throws: whatever is wrong is among the mistakes. */
+export function decodeIsolationRules(
+  table: Readonly<Record<string, unknown>>,
+  places: TomlPlaces,
+): RuleFile {
   const mistakes: RuleMistake[] = [];
   const note = (path: string, message: string) => mistakes.push({ place: placeIn(places, path), message });
   for (const name of Object.keys(table).filter((name) => name !== "rule" && name !== "default")) {

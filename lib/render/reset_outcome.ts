@@ -62,8 +62,8 @@ function describeStanding(blockers: readonly Blocker[]): string {
 
 function describeFailure({ what, state, answer }: ResetStep): string {
   const [first] = (answer ?? "").split("\n");
-  if (first !== undefined && first !== "") return `cannot ${what}: ${first}`;
-  return state === "timed-out" ? `cannot ${what}: no answer in time` : `cannot ${what}`;
+  if (first !== undefined && first !== "") return `cannot ${what}: ${first.replace(/\.$/, "")}.`;
+  return state === "timed-out" ? `cannot ${what}: no answer in time.` : `cannot ${what}.`;
 }
 
 /** What was changed and not put back is the next thing to do. */

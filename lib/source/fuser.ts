@@ -16,7 +16,7 @@ const NODE = /^(\/dev\/[\w/.-]{1,80}):\s*/;
 /** Access letters of fuser(1): `F` and `f` an open file, `m` mapped; `c`, `e` and `r` cannot be of a device. */
 const ROW = /^(?:(\S{1,64})\s+)?(\d{1,10})\s+([cefFrm.]{1,8})\s+(\S.{0,200})$/;
 /** Without `-v` only pids with their letters stand behind the node. */
-const BRIEF_ROW = /^(?:\d{1,10}[cefFrm]{0,6}\s*)+$/;
+const BRIEF_WORD = /^(\d{1,10})([cefFrm]{0,6})$/;
 
 /** Whether a listing of fuser begins at this line. */
 export function beginsFuser(lines: readonly string[], at: number): boolean {
@@ -59,11 +59,12 @@ function addRow(log: HolderLog, rest: string, place: Place): boolean {
     log.add(who, { ...place, ...usesOf(access) });
     return true;
   }
-  if (!BRIEF_ROW.test(rest)) return false;
-  for (const [, brief, letters = ""] of rest.matchAll(/(\d{1,10})([cefFrm]{0,6})/g)) {
-    const pid = Number(brief);
+  const words = rest.split(/\s+/).map((word) => BRIEF_WORD.exec(word));
+  if (words.includes(null)) return false;
+  for (const word of words) {
+    const pid = Number(word?.[1]);
     if (!isPid(pid)) return false;
-    log.add({ pid }, { ...place, isOpen: true, isMapped: letters.includes("m") });
+    log.add({ pid }, { ...place, isOpen: true, isMapped: word?.[2]?.includes("m") === true });
   }
   return true;
 }

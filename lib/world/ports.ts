@@ -43,6 +43,8 @@ export interface LookExtras {
   readonly withUtilization: boolean;
   /** What bears on a reset: another few milliseconds a GPU. */
   readonly withHealth?: true;
+  /** Who used each GPU so far, also those that are gone: a call for each, where the driver keeps account. */
+  readonly withAccounting?: true;
 }
 
 /** What a look at the machine may cost. */

@@ -4,7 +4,7 @@ import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, rmSync
 import { dirname, join } from "node:path";
 import { GpuctlError, messageOf } from "../core/errors.ts";
 import { absent, known, type Reading } from "../core/reading.ts";
-import { quoteArguments } from "../core/text.ts";
+import { quoteArguments, truncate } from "../core/text.ts";
 import { type Milliseconds, milliseconds } from "../core/units.ts";
 import type { FoundUnit } from "../model/unit_file.ts";
 import { replaceFile } from "./files.ts";
@@ -33,6 +33,8 @@ export interface SystemdOptions {
 }
 
 const DEADLINE = milliseconds(60_000);
+/** Of an order, in a message: some name dozens of units. */
+const SHOWN_CHARACTERS = 80;
 /** Units are no secret, and systemd-analyze of every user reads them. */
 const FOR_EVERYBODY = 0o644;
 const WRITABLE_BY_GROUP = 0o020;
@@ -160,9 +162,13 @@ export function runSystemctl(
       ? `no answer within ${deadline} ms`
       : stderr.trim() || messageOf(error);
     reject(
-      new GpuctlError("partial", `Cannot run systemctl ${quoteArguments(words)}: ${reason}`, {
-        cause: error,
-      }),
+      new GpuctlError(
+        "partial",
+        `Cannot run systemctl ${truncate(quoteArguments(words), SHOWN_CHARACTERS)}: ${reason}`,
+        {
+          cause: error,
+        },
+      ),
     );
   });
   return promise;

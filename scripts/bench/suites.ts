@@ -6,13 +6,14 @@ import { runProgram, startProgram } from "../../tests/support/running_program.ts
 import { type TemporaryFolder, temporaryFolder } from "../../tests/support/temporary.ts";
 import { binaryPath, compile } from "../build.ts";
 import { ownProcessor, ROOT } from "../toolchain.ts";
+import { setRead } from "./read.ts";
 import { compileC, type Contestant, median, type Result } from "./race.ts";
 
 /** A number that a suite is about, and where it should lie. */
 export interface Finding {
   readonly what: string;
   readonly value: number;
-  readonly unit: "×" | "%";
+  readonly unit: "×" | "%" | "ms" | "MiB";
   readonly atMost: number;
 }
 
@@ -53,6 +54,7 @@ export const SUITES: readonly NamedSuite[] = [
   { name: "scan-tenth", set: (stage) => setScan(stage, 200) },
   { name: "diff", set: (stage) => setWatch(stage, ["diff"]) },
   { name: "isolation", set: (stage) => setWatch(stage, ["verify-isolation", "--gpu", "0"]) },
+  { name: "read", set: (stage) => setRead(stage, GPUCTL) },
   { name: "gpu", set: setGpu },
 ];
 

@@ -58,6 +58,23 @@ test("openHelper() gives the driver's report, again and again, from one process"
   assert.equal(helper.pid, pid);
 });
 
+test("openHelper() gives the health of the GPUs to the question that asks for it, and to no other", async () => {
+  await using helper = openHelper(nvmlOptions());
+  writeScenario(stub, { gpus: [{ health: { remappedRows: [0, 1, 1, 0], links: { 0: { end: 2 } } } }] });
+  assert.deepEqual(await helper.sample(within(PATIENCE)), reportOf(idleGpu(0)));
+  assert.deepEqual(
+    await helper.sample({ ...within(PATIENCE), withHealth: true }),
+    reportOf(idleGpu(0, {
+      health: {
+        ...SOUND_HEALTH,
+        remappedRows: known({ correctable: 0, uncorrectable: 1, isPending: true, hasFailed: false }),
+        hasNvSwitch: known(true),
+      },
+    })),
+  );
+  assert.deepEqual(await helper.sample(within(PATIENCE)), reportOf(idleGpu(0)));
+});
+
 test("openHelper() answers questions in the order in which they were asked", async () => {
   await using helper = openHelper(nvmlOptions());
   writeScenario(stub, { gpus: [{ utilization: 12 }] });

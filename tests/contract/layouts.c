@@ -47,6 +47,10 @@ int main(void) {
   FIELD(nvmlGpuFabricInfo_v2_t, version);
   FIELD(nvmlGpuFabricInfo_v2_t, status);
   FIELD(nvmlGpuFabricInfo_v2_t, state);
+  SIZE(nvmlAccountingStats_t);
+  FIELD(nvmlAccountingStats_t, maxMemoryUsage);
+  FIELD(nvmlAccountingStats_t, startTime);
+  FIELD(nvmlAccountingStats_t, isRunning);
   SIZE(nvmlUtilization_t);
   FIELD(nvmlUtilization_t, gpu);
   FIELD(nvmlUtilization_t, memory);

@@ -27,6 +27,7 @@ test("layouts.ts has every struct as the C compiler lays it out", () => {
       ...flatten("nvmlPciInfo_t", layouts.PCI_INFO),
       ...flatten("nvmlGpuFabricInfo_t", layouts.FABRIC_V1),
       ...flatten("nvmlGpuFabricInfo_v2_t", layouts.FABRIC_V2),
+      ...flatten("nvmlAccountingStats_t", layouts.ACCOUNTING_STATS),
       ...flatten("nvmlUtilization_t", layouts.UTILIZATION),
       ...flatten("nvmlFieldValue_t", layouts.FIELD_VALUE),
     },

@@ -4,27 +4,14 @@ import assert from "node:assert/strict";
 import { parseBusId } from "../../lib/core/ids.ts";
 import { absent, known } from "../../lib/core/reading.ts";
 import type { GpuHealth } from "../../lib/model/gpu_health.ts";
-import { readReport } from "../support/driver_reports.ts";
+import { readReport, SOUND_HEALTH as SOUND } from "../support/driver_reports.ts";
 import { buildStub, type ScenarioGpu, type Stub } from "../support/nvml_stub.ts";
 
 let stub: Stub;
 before(() => stub = buildStub());
 after(() => stub[Symbol.dispose]());
 
-const NO_FABRIC = absent("not-supported", "this GPU is in no NVLink fabric");
-/** What a scenario that says nothing of it leads to: a healthy Hopper without NVLinks. */
-const SOUND: GpuHealth = {
-  ecc: known({ current: true, pending: true }),
-  uncorrectedErrors: known(0),
-  remappedRows: known({ correctable: 0, uncorrectable: 0, isPending: false, hasFailed: false }),
-  hasRetirementPending: known(false),
-  nvlinkPeers: known([]),
-  hasNvSwitch: known(false),
-  virtualization: known("none"),
-  fabric: NO_FABRIC,
-  smClockMegahertz: known(345),
-  architecture: known("Hopper"),
-};
+const NO_FABRIC = SOUND.fabric;
 /** The calls beside those of the NVLinks, and what each gives. */
 const CALLS = {
   nvmlDeviceGetEccMode: "ecc",

@@ -31,6 +31,12 @@ typedef struct {
 } nvmlPciInfo_t;
 
 typedef struct {
+  unsigned int gpuUtilization, memoryUtilization;
+  unsigned long long maxMemoryUsage, time, startTime;
+  unsigned int isRunning, reserved[5];
+} nvmlAccountingStats_t;
+
+typedef struct {
   unsigned char clusterUuid[16];
   int status; /* nvmlReturn_t */
   unsigned int cliqueId;

@@ -216,6 +216,30 @@ EXPORT int nvmlDeviceGetComputeInstanceId(handle h, unsigned *id) {
   return SUCCESS;
 }
 
+/* Accounting: who used the GPU, also those that are gone. */
+EXPORT int nvmlDeviceGetAccountingMode(handle h, int *mode) { DEVICE(h); *mode = (int)g->accounting; return SUCCESS; }
+EXPORT int nvmlDeviceGetAccountingPids(handle h, unsigned *count, unsigned *pids) {
+  DEVICE(h);
+  unsigned capacity = *count;
+  *count = g->accounted_processes;
+  if (capacity < *count) return INSUFFICIENT_SIZE;
+  for (unsigned i = 0; i < g->accounted_processes; i++) pids[i] = g->accounted[i].pid;
+  return SUCCESS;
+}
+EXPORT int nvmlDeviceGetAccountingStats(handle h, unsigned pid, nvmlAccountingStats_t *stats) {
+  DEVICE(h);
+  for (unsigned i = 0; i < g->accounted_processes; i++) {
+    struct accounted *a = &g->accounted[i];
+    if (a->pid != pid || a->is_gone) continue;
+    memset(stats, 0, sizeof *stats);
+    stats->maxMemoryUsage = a->peak;
+    stats->startTime = a->started;
+    stats->isRunning = a->running;
+    return SUCCESS;
+  }
+  return NOT_FOUND;
+}
+
 /* What bears on a reset. Of all of these only the GPU itself speaks. */
 #define HEALTH(h) \
   DEVICE(h); \

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { COMPUTE, GRAPHICS, MPS, KINDS };
-enum { MOST_GPUS = 64, MOST_INSTANCES = 8, MOST_RULES = 32, MOST_FIELDS = 8, MOST_PROCESSES = 4096, LINKS = 18 };
+enum { MOST_GPUS = 64, MOST_INSTANCES = 8, MOST_RULES = 32, MOST_FIELDS = 8, MOST_PROCESSES = 4096, MOST_ACCOUNTED = 256, LINKS = 18 };
 
 typedef unsigned long long u64;
 
@@ -24,12 +24,15 @@ struct health {
   u64 uncorrected;
   struct link link[LINKS];
 };
+/* `is_gone` is a record that was overwritten after its pid was listed. */
+struct accounted { unsigned pid, running, is_gone; u64 peak, started; };
 struct gpu {
   char uuid[96], name[96], bus[32];
   unsigned minor, persistence, compute_mode, display, mig_current, mig_pending, utilization, grows, clears;
   u64 total, reserved, used;
-  unsigned processes, rules, fields, instances;
+  unsigned processes, rules, fields, instances, accounting, accounted_processes;
   struct process process[MOST_PROCESSES];
+  struct accounted accounted[MOST_ACCOUNTED];
   struct rule rule[MOST_RULES];
   struct field field[MOST_FIELDS];
   struct instance instance[MOST_INSTANCES];
@@ -117,7 +120,7 @@ static void read_line(char *line) {
   TEXT("uuid", g->uuid) TEXT("name", g->name) TEXT("bus", g->bus)
   NUMBER("minor", g->minor) NUMBER("persistence", g->persistence) NUMBER("computemode", g->compute_mode)
   NUMBER("display", g->display) NUMBER("utilization", g->utilization) NUMBER("grows", g->grows)
-  NUMBER("clears", g->clears) NUMBER("total", g->total) NUMBER("reserved", g->reserved) NUMBER("used", g->used)
+  NUMBER("clears", g->clears) NUMBER("accounting", g->accounting) NUMBER("total", g->total) NUMBER("reserved", g->reserved) NUMBER("used", g->used)
   if (read_health(&g->health, word, rest)) return;
   if (!strcmp(word, "mig") && sscanf(rest, "%u %u", &a, &b) == 2) {
     g->mig_current = a;
@@ -127,6 +130,12 @@ static void read_line(char *line) {
   if (!strcmp(word, "process") && g->processes < MOST_PROCESSES &&
       sscanf(rest, "%u %u %llu %u %u", &p.kind, &p.pid, &p.used, &p.gi, &p.ci) == 5) {
     g->process[g->processes++] = p;
+    return;
+  }
+  if (!strcmp(word, "accounted") && g->accounted_processes < MOST_ACCOUNTED) {
+    struct accounted *record = &g->accounted[g->accounted_processes++];
+    if (sscanf(rest, "%u %llu %llu %u %u", &record->pid, &record->peak, &record->started, &record->running,
+               &record->is_gone) != 5) abort();
     return;
   }
   if (!strcmp(word, "field") && g->fields < MOST_FIELDS && sscanf(rest, "%u %u %d", &a, &b, &status) == 3) {

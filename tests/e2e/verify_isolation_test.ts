@@ -303,7 +303,7 @@ test("verify-isolation refuses a command line that does not say what to judge", 
     return [status, stderr.replace("gpuctl: Cannot verify isolation: ", "").replace(USAGE, "").trim()];
   };
 
-  assert.deepEqual(await refusal(), [2, "neither a command, nor --pid, nor --lint was given"]);
+  assert.deepEqual(await refusal(), [2, "neither a command, nor --pid, nor --rules, nor --lint was given"]);
   assert.deepEqual(await refusal("--", "true"), [2, "--gpu does not say which GPUs are the command's"]);
   assert.deepEqual(await refusal("--pid", "1"), [2, "--gpu does not say which GPUs are theirs"]);
   assert.deepEqual(await refusal("--gpu", "0", "--"), [2, "no command follows --"]);

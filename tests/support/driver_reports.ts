@@ -3,6 +3,7 @@ import { deviceMinor, gpuIndex, gpuUuid, parseBusId, pid } from "../../lib/core/
 import { absent, known, type Reading } from "../../lib/core/reading.ts";
 import { bytes, milliseconds } from "../../lib/core/units.ts";
 import type { Context, Driver, DriverReport, Gpu, ProcessList } from "../../lib/model/gpu.ts";
+import type { GpuHealth } from "../../lib/model/gpu_health.ts";
 import { openNvmlSource } from "../../lib/source/nvml/source.ts";
 import type { LookExtras } from "../../lib/world/ports.ts";
 import { loadScenario, type Scenario, type ScenarioGpu, type Stub } from "./nvml_stub.ts";
@@ -40,6 +41,20 @@ export function idleGpu(index: number, differences: Partial<Gpu> = {}): Gpu {
     ...differences,
   };
 }
+
+/** The health of a scenario that says nothing of it: a Hopper without NVLinks. */
+export const SOUND_HEALTH: GpuHealth = {
+  ecc: known({ current: true, pending: true }),
+  uncorrectedErrors: known(0),
+  remappedRows: known({ correctable: 0, uncorrectable: 0, isPending: false, hasFailed: false }),
+  hasRetirementPending: known(false),
+  nvlinkPeers: known([]),
+  hasNvSwitch: known(false),
+  virtualization: known("none"),
+  fabric: absent("not-supported", "this GPU is in no NVLink fabric"),
+  smClockMegahertz: known(345),
+  architecture: known("Hopper"),
+};
 
 /** A context of the compute list. */
 export function context(processId: number, used: number, differences: Partial<Context> = {}): Context {

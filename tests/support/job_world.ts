@@ -2,9 +2,10 @@
 import { setImmediate } from "node:timers";
 import type { JobWorld } from "../../lib/action/job.ts";
 import { type Pid, pid } from "../../lib/core/ids.ts";
-import { absent, known, type Reading } from "../../lib/core/reading.ts";
+import { absent, known, mapReading, type Reading } from "../../lib/core/reading.ts";
 import { type Milliseconds, milliseconds } from "../../lib/core/units.ts";
 import type { ChildEnd } from "../../lib/model/diff.ts";
+import type { DriverReport, Gpu } from "../../lib/model/gpu.ts";
 import type { DeviceUse } from "../../lib/model/observation.ts";
 import type { ProcStat } from "../../lib/model/process.ts";
 import type { AuditJson } from "../../lib/model/schema/audit.ts";
@@ -35,6 +36,8 @@ export interface JobWorldSpec {
   /** The command ends some time after this signal. */
   readonly diesOf?: { readonly signal: Signal | PassedSignal; readonly afterMs: number };
   readonly failsToStart?: StartFailure;
+  /** Adds to the GPUs what the driver keeps on record of their users, before the command and after it was started. */
+  readonly account?: (gpus: readonly Gpu[], moment: { readonly isAfter: boolean }) => readonly Gpu[];
   /** Signals that reach this program. */
   readonly caught?: readonly (CaughtSignal & { readonly atMs: number })[];
 }
@@ -64,13 +67,17 @@ export function jobWorld(spec: JobWorldSpec): FakeJobWorld {
   const started: FakeJobWorld["started"][number][] = [];
   const records: AuditJson[] = [];
   let samples = 0;
+  const withAccount = (report: DriverReport): DriverReport => ({
+    ...report,
+    gpus: spec.account?.(report.gpus, { isAfter: started.length > 0 }) ?? report.gpus,
+  });
   const machine = () => {
     const now = spec.machine(clock.nowMs, signals);
     return started.length > 0 || now === "no answer" ? now : withoutJob(now);
   };
   const report = () => {
     const now = machine();
-    return now === "no answer" ? absent("timed-out") : known(reportOf(now));
+    return now === "no answer" ? absent("timed-out") : known(withAccount(reportOf(now)));
   };
   const stats = () => statsOf(machine());
   const { promise: ended, resolve: settle } = Promise.withResolvers<ChildEnd>();
@@ -128,7 +135,8 @@ export function jobWorld(spec: JobWorldSpec): FakeJobWorld {
     observe() {
       const now = machine();
       const seen = observe(now === "no answer" ? { processes: [] } : now);
-      return Promise.resolve(now === "no answer" ? { ...seen, report: absent("timed-out") } : seen);
+      const report = now === "no answer" ? absent("timed-out") : mapReading(seen.report, withAccount);
+      return Promise.resolve({ ...seen, report });
     },
     openSampler: () =>
       Promise.resolve({

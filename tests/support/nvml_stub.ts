@@ -53,6 +53,8 @@ export interface ScenarioGpu {
   readonly fields?: readonly { readonly id: number; readonly value: number; readonly status?: number }[];
   readonly processes?: readonly ScenarioProcess[];
   readonly health?: ScenarioHealth;
+  /** What is on record; accounting mode is off without it. */
+  readonly accounted?: readonly ScenarioAccounted[];
   /** How many more compute processes there are after each time the compute list was asked for. */
   readonly grows?: number;
   /** The library clears all the room that it is given for a process list. */
@@ -61,6 +63,16 @@ export interface ScenarioGpu {
   readonly fail?: Readonly<Record<string, number>>;
   /** Calls for this GPU that never return. */
   readonly hang?: readonly string[];
+}
+
+/** A process that used the GPU. */
+export interface ScenarioAccounted {
+  readonly pid: number;
+  readonly peakBytes: number | bigint;
+  readonly startedAt: number;
+  readonly isRunning?: boolean;
+  /** Its record was overwritten after its pid was listed. */
+  readonly isGone?: boolean;
 }
 
 /** What bears on a reset. */
@@ -192,6 +204,8 @@ function encodeGpu(gpu: ScenarioGpu, index: number): readonly string[] {
     ...(gpu.fields ?? HEALTHY).map(({ id, value, status = 0 }) => `field ${id} ${value} ${status}`),
     ...(gpu.processes ?? []).map(encodeProcess),
     ...(gpu.instances ?? []).map(encodeInstance),
+    `accounting ${gpu.accounted ? 1 : 0}`,
+    ...(gpu.accounted ?? []).map(encodeAccounted),
     ...encodeHealth(gpu.health ?? {}),
     ...encodeOrders(gpu),
   ];
@@ -217,6 +231,12 @@ function encodeProcess(process: ScenarioProcess): string {
   const list = LISTS.indexOf(process.list ?? "compute");
   const { pid, usedBytes, gpuInstance = NO_INSTANCE, computeInstance = NO_INSTANCE } = process;
   return `process ${list} ${pid} ${usedBytes} ${gpuInstance} ${computeInstance}`;
+}
+
+function encodeAccounted(
+  { pid, peakBytes, startedAt, isRunning = false, isGone = false }: ScenarioAccounted,
+): string {
+  return `accounted ${pid} ${peakBytes} ${startedAt} ${isRunning ? 1 : 0} ${isGone ? 1 : 0}`;
 }
 
 function encodeInstance(instance: ScenarioInstance): string {

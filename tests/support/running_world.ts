@@ -27,7 +27,6 @@ export function runningWorld(
       [Symbol.dispose]: () => {},
     },
     origins: {
-      readEnvironment: () => absent("not-asked"),
       readOwner: (id) => processes().get(id)?.owner ?? absent("exited"),
     },
   };

@@ -1,15 +1,14 @@
 /** What a Slurm node has that gpuctl looks at: control groups with a job's number, and scripts that slurmd runs. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { quoteArguments } from "../../lib/core/text.ts";
 import { gpuctlCommand, withRuntime } from "./binary.ts";
+import { type ControlGroup, makeControlGroup } from "./control_group.ts";
 import { type Ended, runProgram } from "./running_program.ts";
 import { temporaryFolder } from "./temporary.ts";
-import { until } from "./until.ts";
 
 const SCRIPTS = fileURLToPath(new URL("../../deploy/slurm/", import.meta.url));
-const CGROUPS = "/sys/fs/cgroup";
 
 /** The programs that a script finds on its path in place of the node's; without one, the real gpuctl. */
 export interface ScriptPrograms {
@@ -33,25 +32,10 @@ export async function runSlurmScript(
   return await runProgram([join(folder.path, name)], withRuntime({ env }));
 }
 
-/** The control group of a Slurm job. Dispose of it once the processes in it are gone. */
-export interface SlurmJobGroup extends AsyncDisposable {
-  add(pid: number): void;
-}
-
 /** Makes the control group of a Slurm job, where the node's version of control groups has it. */
-export function makeSlurmJob(job: number): SlurmJobGroup {
-  const path = existsSync(join(CGROUPS, "cgroup.controllers"))
-    ? ["slurmstepd.scope", `job_${job}`]
-    : ["memory", "slurm", "uid_0", `job_${job}`];
-  const folders = path.map((_, place) => join(CGROUPS, ...path.slice(0, place + 1)));
-  const made = folders.filter((folder) => !existsSync(folder));
-  for (const folder of made) mkdirSync(folder);
-  const members = join(CGROUPS, ...path, "cgroup.procs");
-  return {
-    add: (pid) => writeFileSync(members, String(pid)),
-    async [Symbol.asyncDispose]() {
-      await until(`${members} to be empty`, () => readFileSync(members, "utf8") === "");
-      for (const folder of made.toReversed()) rmdirSync(folder);
-    },
-  };
+export function makeSlurmJob(job: number): ControlGroup {
+  return makeControlGroup({
+    path: ["slurmstepd.scope", `job_${job}`],
+    v1: ["slurm", "uid_0", `job_${job}`],
+  });
 }

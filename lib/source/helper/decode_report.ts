@@ -5,6 +5,7 @@
 import { deviceMinor, gpuIndex, gpuUuid, parseBusId, pid } from "../../core/ids.ts";
 import type { Reading } from "../../core/reading.ts";
 import { bytes, percent } from "../../core/units.ts";
+import type { AccountedProcess } from "../../model/accounting.ts";
 import {
   COMPUTE_MODES,
   type Context,
@@ -92,7 +93,21 @@ function decodeGpu(gpu: JsonRecord): Gpu {
     ),
     processList: decodeProcessList(expectRecord(gpu.processList, "processList")),
     ...gpu.health !== undefined && { health: decodeHealth(expectRecord(gpu.health, "health")) },
+    ...gpu.accounting !== undefined &&
+      { accounting: decodeReading(gpu.accounting, "accounting", decodeAccounting) },
   };
+}
+
+function decodeAccounting(value: unknown, name: string): readonly AccountedProcess[] {
+  return expectArray(value, name).map((each) => {
+    const process = expectRecord(each, name);
+    return {
+      pid: pid(expectNumber(process.pid, "pid")),
+      startedAt: expectNumber(process.startedAt, "startedAt"),
+      peak: decodeReading(process.peak, "peak", expectBytes),
+      isRunning: expectBoolean(process.isRunning, "isRunning"),
+    };
+  });
 }
 
 function decodeInstance(instance: JsonRecord): MigInstance {

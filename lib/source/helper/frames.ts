@@ -51,8 +51,8 @@ function decodeRequest(frame: Readonly<Record<string, unknown>>): HelperRequest 
 }
 
 /** Writes a question as one line, its end included. */
-export function encodeQuestion({ id, withUtilization, withHealth }: Question): string {
-  return `${JSON.stringify({ protocol: PROTOCOL, id, withUtilization, withHealth })}\n`;
+export function encodeQuestion({ id, withUtilization, withHealth, withAccounting }: Question): string {
+  return `${JSON.stringify({ protocol: PROTOCOL, id, withUtilization, withHealth, withAccounting })}\n`;
 }
 
 /** @throws {SyntaxError} if the line is no question of this version. */
@@ -61,10 +61,14 @@ export function parseQuestion(line: string): Question {
   return {
     id: expectNumber(frame.id, "id"),
     withUtilization: expectBoolean(frame.withUtilization, "withUtilization"),
-    // Left out unless it is asked for.
-    ...frame.withHealth !== undefined && expectBoolean(frame.withHealth, "withHealth") &&
-      { withHealth: true },
+    // Left out unless they are asked for.
+    ...isAsked(frame, "withHealth") && { withHealth: true },
+    ...isAsked(frame, "withAccounting") && { withAccounting: true },
   };
+}
+
+function isAsked(frame: Readonly<Record<string, unknown>>, name: string): boolean {
+  return frame[name] !== undefined && expectBoolean(frame[name], name);
 }
 
 /** Writes the answers of one helper, each as one line, its end included. */

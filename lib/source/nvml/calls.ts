@@ -49,6 +49,9 @@ export const SYMBOLS = {
   nvmlDeviceGetGpuFabricInfoV: ["u64", "ptr"],
   nvmlDeviceGetClockInfo: ["u64", "i32", "ptr"],
   nvmlDeviceGetArchitecture: ["u64", "ptr"],
+  nvmlDeviceGetAccountingMode: ["u64", "ptr"],
+  nvmlDeviceGetAccountingPids: ["u64", "ptr", "ptr"],
+  nvmlDeviceGetAccountingStats: ["u64", "u32", "ptr"],
   // Only ever looked for, never called: they tell the drivers whose `_v3` process records have 32 bytes.
   nvmlDeviceGetConfComputeMemSizeInfo: ["u64", "ptr"],
   nvmlDeviceGetRunningProcessDetailList: ["u64", "ptr"],

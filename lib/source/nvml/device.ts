@@ -2,6 +2,7 @@ import type { GpuIndex } from "../../core/ids.ts";
 import { absent } from "../../core/reading.ts";
 import { type Percent, percent } from "../../core/units.ts";
 import { COMPUTE_MODES, type ComputeMode, type Gpu } from "../../model/gpu.ts";
+import { readAccounting } from "./accounting.ts";
 import type { Nvml } from "./calls.ts";
 import { createCell, readU32 } from "./cells.ts";
 import { readHealth } from "./health.ts";
@@ -20,6 +21,7 @@ export interface DeviceOptions {
   readonly index: GpuIndex;
   readonly withUtilization: boolean;
   readonly withHealth: boolean;
+  readonly withAccounting: boolean;
   readonly pidLimit: number;
   readonly identity: Identity;
   readonly slowModes: SlowModes;
@@ -41,6 +43,7 @@ export function readDevice(nvml: Nvml, device: bigint, options: DeviceOptions): 
     recoveryAction: readRecoveryAction(nvml, device),
     processList: readProcessList(nvml, device, { pidLimit, memoryTotal: memory.memoryTotal }),
     ...options.withHealth && { health: readHealth(nvml, device) },
+    ...options.withAccounting && { accounting: readAccounting(nvml, device) },
   };
 }
 

@@ -55,6 +55,9 @@ export const FIELD_VALUE = {
   value: 32,
 } as const;
 
+/** nvmlAccountingStats_t, of nvmlDeviceGetAccountingStats. */
+export const ACCOUNTING_STATS = { size: 56, maxMemoryUsage: 8, startTime: 24, isRunning: 32 } as const;
+
 /** nvmlGpuFabricInfo_t, of nvmlDeviceGetGpuFabricInfo. */
 export const FABRIC_V1 = { size: 28, status: 16, state: 24 } as const;
 

@@ -14,6 +14,8 @@ export interface ReportOptions {
   readonly withUtilization: boolean;
   /** Another dozen calls a GPU, and three for each NVLink. */
   readonly withHealth: boolean;
+  /** A call for each process that is on record. */
+  readonly withAccounting: boolean;
   /** One more than the largest pid: /proc/sys/kernel/pid_max. */
   readonly pidLimit: number;
   readonly driver: Driver;
@@ -48,11 +50,12 @@ export function readNvmlReport(nvml: Nvml, options: ReportOptions): DriverReport
 function readGpu(nvml: Nvml, index: GpuIndex, options: ReportOptions): Reading<Gpu> {
   return attempt(() => {
     const device = readHandle(nvml, "nvmlDeviceGetHandleByIndex_v2", index);
-    const { withUtilization, withHealth, pidLimit } = options;
+    const { withUtilization, withHealth, withAccounting, pidLimit } = options;
     return readDevice(nvml, device, {
       index,
       withUtilization,
       withHealth,
+      withAccounting,
       pidLimit,
       identity: options.identityOf(device),
       slowModes: options.slowModesOf(device),

@@ -34,8 +34,8 @@ export async function openNvmlSource(
       slowModesOf: createSlowModeReader(nvml, monotonic),
     };
     return {
-      read: ({ withUtilization, withHealth }) =>
-        attempt(() => readNvmlReport(nvml, { ...fixed, withUtilization, withHealth: withHealth ?? false })),
+      read: ({ withUtilization, withHealth = false, withAccounting = false }) =>
+        attempt(() => readNvmlReport(nvml, { ...fixed, withUtilization, withHealth, withAccounting })),
     };
   });
 }

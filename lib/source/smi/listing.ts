@@ -2,7 +2,7 @@
 import { isPid } from "../../core/ids.ts";
 import { type Absent, absent, type Reading, valueOf } from "../../core/reading.ts";
 import { plural, printable } from "../../core/text.ts";
-import { type Bytes, sumBytes } from "../../core/units.ts";
+import type { Bytes } from "../../core/units.ts";
 import type { Context, ContextKind, ProcessList } from "../../model/gpu.ts";
 import type { ProblemLog } from "./problem_log.ts";
 import type { RawListing, RawProcess } from "./raw.ts";
@@ -81,7 +81,8 @@ function reasonFor(
 function unexplained(contexts: readonly Context[], used: Reading<Bytes>): number | undefined {
   const counts = contexts.map((context) => valueOf(context.used));
   const known = counts.filter((count) => count !== undefined);
-  return used.ok && known.length === counts.length ? used.value - sumBytes(known) : undefined;
+  if (!used.ok || known.length < counts.length) return undefined;
+  return known.reduce((left: number, count) => left - count, used.value);
 }
 
 function contextOf(row: RawProcess, subject: string, problems: ProblemLog): Context | undefined {

@@ -1,5 +1,6 @@
 /** `nvidia-smi -q`: keys and values under headings, each level indented by four. Keys are matched by name, never by place. */
 import { absent } from "../../core/reading.ts";
+import { CUT_VALUE } from "./clean.ts";
 import {
   emptyGpu,
   emptyListing,
@@ -132,6 +133,7 @@ class QueryReader {
   }
 
   #startHeading(words: string, indent: number, line: number): void {
+    if (words.endsWith(CUT_VALUE)) return;
     if (words === "MIG Device" && this.#gpu) {
       this.#gpu.mig ??= [];
       this.#mig = { device: emptyMigDevice(), indent };

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isolateJob, type IsolateJobOptions } from "../../../lib/action/isolate_job.ts";
+import { pid } from "../../../lib/core/ids.ts";
 import { known } from "../../../lib/core/reading.ts";
 import { bytes, milliseconds } from "../../../lib/core/units.ts";
+import type { AccountedProcess } from "../../../lib/model/accounting.ts";
+import type { Gpu } from "../../../lib/model/gpu.ts";
 import type { Environment, Owner } from "../../../lib/model/process.ts";
 import { COMMAND_PID, jobWorld, type JobWorldSpec, OWN_PID } from "../../support/job_world.ts";
 import type { MachineSpec, ProcessSpec } from "../../support/machine.ts";
@@ -134,4 +137,50 @@ test("isolateJob() ends a job whose time is up", async () => {
 
   assert.equal(outcome.hasTimedOut, true);
   assert.deepEqual(world.signals.map(({ pid, signal }) => [pid, signal]), [[COMMAND_PID, "SIGTERM"]]);
+});
+
+/** Two GPUs of whose users the driver keeps account: nobody before the job, these on the first one after it. */
+function accounted(...processes: readonly AccountedProcess[]) {
+  return (gpus: readonly Gpu[], { isAfter }: { readonly isAfter: boolean }): readonly Gpu[] =>
+    gpus.map((gpu, place) => ({ ...gpu, accounting: known(isAfter && place === 0 ? processes : []) }));
+}
+
+const brief = { pid: pid(4711), startedAt: 17, peak: known(bytes(612 * 2 ** 20)), isRunning: false };
+
+test("isolateJob() proves isolation also of a job that was over before a look, where account is kept", async () => {
+  const { verdict } = await isolate({
+    machine: until(1, two(command), two()),
+    endsAtMs: 1,
+    account: accounted(),
+  });
+
+  assert.deepEqual([verdict.verdict, verdict.problems], ["isolated", []]);
+  assert.deepEqual(verdict.notes.filter((note) => note.includes("account")), [
+    "1 look was taken, and the driver's own account names who came between",
+  ]);
+});
+
+test("isolateJob() does not pass a job while somebody unknown used another GPU between two looks", async () => {
+  const { verdict } = await isolate({
+    machine: until(1000, two({ ...command, touch: "context", on: [1], mib: 2048 }), two()),
+    endsAtMs: 1000,
+    account: accounted(brief),
+  });
+
+  assert.deepEqual(verdict.problems.map(({ message }) => message), [
+    "GPU 0: PID 4711 came up during the job, and whose it was could not be told",
+  ]);
+});
+
+test("isolateJob() convicts a child that used another GPU between two looks", async () => {
+  const child: ProcessSpec = { pid: 910, parent: COMMAND_PID };
+  const { verdict } = await isolate({
+    machine: until(1000, two(command, child), two()),
+    endsAtMs: 1000,
+    account: accounted({ ...brief, pid: pid(910) }),
+  });
+
+  assert.deepEqual(verdict.violations.map(({ index, pid, contextBytes }) => [index, pid, contextBytes]), [
+    [0, 910, 612 * 2 ** 20],
+  ]);
 });

@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isolateMachine } from "../../../lib/action/isolate_machine.ts";
-import { isolateRunning, type IsolateRunningOptions, type Named } from "../../../lib/action/isolate_running.ts";
+import {
+  isolateRunning,
+  type IsolateRunningOptions,
+  type Named,
+} from "../../../lib/action/isolate_running.ts";
 import { pid } from "../../../lib/core/ids.ts";
 import { bytes, milliseconds } from "../../../lib/core/units.ts";
 import type { IsolationVerdict } from "../../../lib/model/isolation.ts";
-import { parseIsolationRules } from "../../../lib/model/isolation_rules.ts";
+import { parseRuleFile } from "../../../commands/rule_file.ts";
 import type { MachineSpec, ProcessSpec } from "../../support/machine.ts";
 import { runningWorld } from "../../support/running_world.ts";
 
@@ -20,8 +24,9 @@ const SECOND = { span: milliseconds(1000), interval: milliseconds(100) };
 async function isolate(
   machine: Moment | MachineSpec,
   named: Named,
-  { caught, ...options }: Partial<IsolateRunningOptions> & Pick<Parameters<typeof runningWorld>[0], "caught"> =
-    {},
+  { caught, ...options }:
+    & Partial<IsolateRunningOptions>
+    & Pick<Parameters<typeof runningWorld>[0], "caught"> = {},
 ): Promise<IsolationVerdict> {
   const world = runningWorld({
     machine: typeof machine === "function" ? machine : () => machine,
@@ -41,7 +46,8 @@ async function isolate(
   return isolation;
 }
 
-const broken = ({ violations }: IsolationVerdict) => violations.map(({ pid, index, cause }) => [pid, index, cause]);
+const broken = ({ violations }: IsolationVerdict) =>
+  violations.map(({ pid, index, cause }) => [pid, index, cause]);
 const messages = ({ problems }: IsolationVerdict) => problems.map(({ message }) => message);
 
 test("isolateRunning() judges by one look the processes that are named", async () => {
@@ -178,7 +184,7 @@ test("isolateMachine() holds a Slurm job to what any of its processes was given"
   const owner = { slurmJob: "7" };
   const script: ProcessSpec = { pid: 90, owner, environment: { SLURM_JOB_GPUS: "1" } };
   const { isolation } = await isolateMachine({
-    file: parseIsolationRules('[[rule]]\nslurm-job = "*"\ngpus = "given"'),
+    file: parseRuleFile('[[rule]]\nslurm-job = "*"\ngpus = "given"'),
     source: { kind: "nvml" },
     look: LOOK,
     watch: undefined,

@@ -116,7 +116,10 @@ test("findGivenToSlurmJob() does not choose between processes that say different
 test("findGivenToSlurmJob() takes no number where device nodes are numbered in another order", () => {
   const [first, second] = MACHINE.gpus;
   assert.ok(first && second);
-  const swapped = { ...MACHINE, gpus: [{ ...first, minor: second.minor }, { ...second, minor: first.minor }] };
+  const swapped = {
+    ...MACHINE,
+    gpus: [{ ...first, minor: second.minor }, { ...second, minor: first.minor }],
+  };
   const job = processes({ pid: 100, environment: { SLURM_JOB_GPUS: "0" } });
   assert.deepEqual(
     findGivenToSlurmJob(job, swapped),

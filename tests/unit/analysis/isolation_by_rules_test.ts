@@ -51,12 +51,18 @@ test("judgeByRules() gives a violation its rule, its cause and whose it is", () 
     explanation:
       "CUDA_VISIBLE_DEVICES was not set when the process started, so CUDA showed it every GPU. If the program " +
       "sets it by itself, it does so too late",
-    fix: `Start the job with CUDA_VISIBLE_DEVICES=${uuidOf(0)}; gpuctl verify-isolation --lint finds where a ` +
+    fix:
+      `Start the job with CUDA_VISIBLE_DEVICES=${uuidOf(0)}; gpuctl verify-isolation --lint finds where a ` +
       "program sets it too late",
     party: { user: known("alice"), owner: known({ ...owner, isCgroupDeleted: false }) },
     rule: { line: 1, text: "user alice may use GPU 0" },
   }]);
-  assert.deepEqual(judged.gpus.map(({ verdict }) => verdict), ["isolated", "isolated", "violated", "isolated"]);
+  assert.deepEqual(judged.gpus.map(({ verdict }) => verdict), [
+    "isolated",
+    "isolated",
+    "violated",
+    "isolated",
+  ]);
 });
 
 test("judgeByRules() lets the first rule decide that is for a process", () => {
@@ -85,7 +91,10 @@ test("judgeByRules() finds intruders on exclusive GPUs, also while their owner r
   const machine = four(on(200, [0, 1], { user: BOB }));
   const judged = judgeCase({ rules, machine });
   assert.deepEqual(broken(judged), [[200, 0, "intruder", 1]]);
-  assert.equal(judged.violations[0]?.explanation, "GPU 0 was to be the job's alone, and this process belongs to bob");
+  assert.equal(
+    judged.violations[0]?.explanation,
+    "GPU 0 was to be the job's alone, and this process belongs to bob",
+  );
   assert.equal(judgeCase({ rules: ALICE_ON_0, machine }).verdict, "isolated");
 });
 
@@ -138,7 +147,10 @@ test("judgeByRules() leaves parts of the machine alone unless a rule names them"
     "PID 50 (nvidia-cuda-mps) runs /usr/bin/nvidia-cuda-mps-server: a part of the machine that no rule names may " +
     "be on every GPU",
   ]);
-  const named = judgeCase({ rules: `[[rule]]\nunit = "mps.service"\ngpus = 0\n${none}`, machine: four(server) });
+  const named = judgeCase({
+    rules: `[[rule]]\nunit = "mps.service"\ngpus = 0\n${none}`,
+    machine: four(server),
+  });
   assert.equal(named.violations.length, 3);
   const owner = { container: { id: "c", runtime: "docker", isMonitor: false } as const };
   const inContainer = judgeCase({ rules: none, machine: four({ ...server, owner }) });
@@ -156,7 +168,10 @@ test("judgeByRules() holds a Slurm job to what it was given, and proves nothing 
     given: { isKnown: true, devices: [{ gpu: uuidOf(1) }], source: 'SLURM_JOB_GPUS="1" of its processes' },
   });
   assert.deepEqual(broken(given), [[100, 0, "variable-missing", 1]]);
-  assert.equal(given.notes[0], 'What Slurm job 7 was given is taken from SLURM_JOB_GPUS="1" of its processes');
+  assert.equal(
+    given.notes[0],
+    'What Slurm job 7 was given is taken from SLURM_JOB_GPUS="1" of its processes',
+  );
   const open = judgeCase({ rules, machine });
   assert.deepEqual([open.verdict, open.problems.map(({ message }) => message)], [
     "unproven",

@@ -148,7 +148,9 @@ test("judgeIsolation() says that the variable names the GPU, or ends before the 
   assert.deepEqual(explain({ own: 0, environment: { CUDA_VISIBLE_DEVICES: `0,${B}` } }), {
     cause: "list-cut-short",
     explanation:
-      `CUDA reads CUDA_VISIBLE_DEVICES="0,${B}" only up to "${B}", and so never came to the GPU that was meant`,
+      `CUDA reads CUDA_VISIBLE_DEVICES="0,${B}" only up to "${B}", and so never came to the GPU that was meant. ` +
+      `"0" names GPU 0. The list ends at "${B}", and what follows is not read: numbers and UUIDs do not mix, and ` +
+      "the first entry decides. The process gets GPU 0 as its device 0",
     fix: START,
   });
   assert.equal(
@@ -195,16 +197,41 @@ test("judgeIsolation() finds numbers that mean other GPUs, on mixed models and i
 });
 
 test("judgeIsolation() says that a container was given more than it should", () => {
-  assert.deepEqual(explain({ environment: { NVIDIA_VISIBLE_DEVICES: "all" }, container: true }), {
+  const fix = `Give it only the job's GPUs: docker run --gpus '"device=${B}"'`;
+  const given = (value: string) =>
+    explain({ environment: { NVIDIA_VISIBLE_DEVICES: value }, container: true });
+  assert.deepEqual(given("all"), {
     cause: "container",
-    explanation: 'The container was given this GPU: NVIDIA_VISIBLE_DEVICES="all"',
-    fix: `Give it only the job's GPUs: docker run --gpus '"device=${B}"'`,
+    explanation: 'The container was given every GPU: NVIDIA_VISIBLE_DEVICES="all"',
+    fix,
   });
-  assert.equal(
-    explain({ environment: { NVIDIA_VISIBLE_DEVICES: "1" }, container: true })?.cause,
-    "variable-missing",
-  );
+  assert.deepEqual(given("0,1"), {
+    cause: "container",
+    explanation: 'The container was given this GPU: NVIDIA_VISIBLE_DEVICES="0,1"',
+    fix,
+  });
   assert.equal(explain({ environment: { NVIDIA_VISIBLE_DEVICES: "all" } })?.cause, "variable-missing");
+});
+
+test("judgeIsolation() says that a container has a GPU past what its runtime was asked for", () => {
+  const past =
+    "and the container has this GPU all the same: --privileged, --device, a CDI device or a mounted " +
+    "/dev gives it past that list";
+  const explanations = ["1", "void", "none", "nvidia.com/gpu=1", "\u001b[2J,9"].map((value) =>
+    explain({ environment: { NVIDIA_VISIBLE_DEVICES: value }, container: true })?.explanation
+  );
+  assert.deepEqual(explanations, [
+    `The container runtime was asked for GPU 1 (NVIDIA_VISIBLE_DEVICES="1"), ${past}`,
+    `The container runtime was asked for no GPU (NVIDIA_VISIBLE_DEVICES="void"), ${past}`,
+    `The container runtime was asked for the driver's libraries alone (NVIDIA_VISIBLE_DEVICES="none"), ${past}`,
+    `What the container runtime was asked for does not stand in NVIDIA_VISIBLE_DEVICES="nvidia.com/gpu=1", ${past}`,
+    `The container runtime was asked for no GPU (NVIDIA_VISIBLE_DEVICES="\\u{1b}[2J,9"), ${past}`,
+  ]);
+  assert.deepEqual(explain({ container: true }), {
+    cause: "container",
+    explanation: `The container runtime was asked for no GPU, as NVIDIA_VISIBLE_DEVICES is not set, ${past}`,
+    fix: `Give it only the job's GPUs: docker run --gpus '"device=${B}"', without --privileged and --device`,
+  });
 });
 
 test("judgeIsolation() knows a client of MPS", () => {

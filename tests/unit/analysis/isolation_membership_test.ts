@@ -50,7 +50,11 @@ test("judgeMembership() knows a Slurm job by its cgroup, and what has left it by
     { pid: 60, parent: 50, owner: {} },
     { pid: 70, owner: { slurmJob: "77" } },
   ];
-  assert.deepEqual([50, 60, 70].map((id) => judge(id, owner({ slurmJob: "7" }), specs)), ["job", "job", "other"]);
+  assert.deepEqual([50, 60, 70].map((id) => judge(id, owner({ slurmJob: "7" }), specs)), [
+    "job",
+    "job",
+    "other",
+  ]);
 });
 
 test("judgeMembership() does not follow descent for users, units and cgroups", () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { resolveRules } from "../../../lib/analysis/isolation_rules.ts";
 import { matchParty } from "../../../lib/analysis/rule_matching.ts";
 import { absent, known } from "../../../lib/core/reading.ts";
-import { parseIsolationRules } from "../../../lib/model/isolation_rules.ts";
+import { parseRuleFile } from "../../../commands/rule_file.ts";
 import { observe, type ProcessSpec, reportOf, uuidOf } from "../../support/machine.ts";
 import { ALICE, BOB, USERS } from "./rules_case.ts";
 
@@ -11,7 +11,7 @@ const { gpus } = reportOf({ gpus: [{}, {}, {}], processes: [] });
 const ID = "0123456789ab".padEnd(64, "0");
 
 function resolve(text: string, users: Parameters<typeof resolveRules>[1]["users"] = known(USERS)) {
-  return resolveRules(parseIsolationRules(text), { gpus, users });
+  return resolveRules(parseRuleFile(text), { gpus, users });
 }
 
 /** Whether a rule of these keys is for a process. */
@@ -22,7 +22,9 @@ function match(keys: string, { users, ...spec }: Partial<ProcessSpec> & { readon
   );
   assert.deepEqual(mistakes, []);
   const { scan } = observe({ processes: [{ pid: 100, user: ALICE, ...spec }] });
-  const process = scan.ok ? [...scan.value.processes.values()].find(({ pid }) => Number(pid) === 100) : undefined;
+  const process = scan.ok
+    ? [...scan.value.processes.values()].find(({ pid }) => Number(pid) === 100)
+    : undefined;
   const [rule] = rules;
   assert.ok(process && rule);
   return matchParty(process, rule.party);
@@ -52,7 +54,11 @@ test("resolveRules() finds GPUs by number, range, UUID and bus address, and says
     [12, "container x may use what it was given", { kind: "given" }],
     [15, "pod x may use no GPU", { kind: "devices", devices: [] }],
   ]);
-  assert.deepEqual(fallback, { line: 0, text: "whom no rule names may use any GPU", allowance: { kind: "any" } });
+  assert.deepEqual(fallback, {
+    line: 0,
+    text: "whom no rule names may use any GPU",
+    allowance: { kind: "any" },
+  });
 });
 
 test("resolveRules() tells what the machine does not have together with what makes no sense", () => {

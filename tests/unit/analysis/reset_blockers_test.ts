@@ -97,7 +97,7 @@ test("findBlockers() names who merely has the GPU open, with the unit that stops
   }]);
 });
 
-test("findBlockers() finds a service by its main pid, and a name that fakes a unit under a user's own manager not", () => {
+test("findBlockers() finds a service by its main pid, and is not fooled by a cgroup that is named after a unit", () => {
   const services = known([service("nvidia-dcgm.service", "dcgm", 2180)]);
   const engine = process({ pid: 2180, program: "/usr/bin/nv-hostengine", touch: "monitor", user: ROOT });
   assert.deepEqual(
@@ -106,16 +106,19 @@ test("findBlockers() finds a service by its main pid, and a name that fakes a un
       ["nvidia-dcgm.service", "stop-services"],
     ],
   );
-  const fake = process({
-    pid: 666,
-    touch: "monitor",
-    owner: { cgroup: "/user.slice/user@1000.service/nvidia-dcgm.service", unit: "nvidia-dcgm.service" },
-  });
+  const cgroups = [
+    "/user.slice/user-1000.slice/user@1000.service/nvidia-dcgm.service",
+    "/system.slice/eve.service/nvidia-dcgm.service",
+  ];
+  const fakes = cgroups.map((cgroup) =>
+    process({ pid: 666, touch: "monitor", owner: { cgroup, unit: "nvidia-dcgm.service" } })
+  );
+  const option = process({ pid: 666, touch: "monitor", ...unitOwner("--host=evil.service") });
   assert.deepEqual(
-    added({ machine: fake, facts: { services } }).map(({ unit, clearedBy }) => [unit, clearedBy]),
-    [
-      [undefined, "nobody"],
-    ],
+    [...fakes, option].map((machine) =>
+      added({ machine, facts: { services } }).map(({ unit, clearedBy }) => [unit, clearedBy])
+    ),
+    [[[undefined, "nobody"]], [[undefined, "nobody"]], [[undefined, "nobody"]]],
   );
 });
 

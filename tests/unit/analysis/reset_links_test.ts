@@ -113,3 +113,14 @@ test("groupForReset() puts linked GPUs into one command and all others into one 
   const groups = groupForReset(resetInput(scene)).map((group) => group.map(({ index }) => index));
   assert.deepEqual(groups, [[0], [1, 3], [2]]);
 });
+
+test("groupForReset() keeps a link of which only one end knows", () => {
+  const known0 = { architecture: known("Volta"), nvlinkPeers: known(ADDRESSES.slice(0, 1)) };
+  const scene: ResetScene = {
+    machine: { gpus: [{}, {}], processes: [] },
+    gpus: { 1: { has: known0 } },
+    chosen: [0, 1],
+  };
+  const groups = groupForReset(resetInput(scene)).map((group) => group.map(({ index }) => index));
+  assert.deepEqual(groups, [[0, 1]]);
+});

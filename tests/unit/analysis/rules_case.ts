@@ -7,7 +7,7 @@ import { type Uid, uid } from "../../../lib/core/ids.ts";
 import { absent, known } from "../../../lib/core/reading.ts";
 import { bytes, milliseconds } from "../../../lib/core/units.ts";
 import type { IsolationVerdict } from "../../../lib/model/isolation.ts";
-import { parseIsolationRules } from "../../../lib/model/isolation_rules.ts";
+import { parseRuleFile } from "../../../commands/rule_file.ts";
 import { type MachineSpec, observe } from "../../support/machine.ts";
 
 export const USERS: ReadonlyMap<Uid, string> = new Map([
@@ -34,7 +34,7 @@ export function machineInput(spec: RulesCase): MachineInput {
   const { report, scan } = observe(spec.machine);
   const later = observe(spec.later ?? spec.machine);
   if (!report.ok || !scan.ok || !later.report.ok || !later.scan.ok) throw new Error("Cannot see the machine");
-  const { mistakes, ...rules } = resolveRules(parseIsolationRules(spec.rules), {
+  const { mistakes, ...rules } = resolveRules(parseRuleFile(spec.rules), {
     gpus: report.value.gpus,
     users: known(USERS),
   });

@@ -16,19 +16,22 @@ test("locateToml() finds tables, arrays of tables and keys, and counts the table
     "[default]",
     "gpus = 'any'",
   ].join("\n");
-  assert.deepEqual(Object.fromEntries([...locateToml(text)].map(([path, at]) => [path, [at.line, at.column]])), {
-    top: [1, 1],
-    "rule/0": [2, 1],
-    "rule/0/user": [3, 3],
-    "rule/0/gpus": [4, 1],
-    "rule/1": [6, 1],
-    "rule/1/a": [7, 1],
-    "rule/1/a/b": [7, 1],
-    "rule/1/more": [8, 1],
-    "rule/1/more/x": [9, 1],
-    default: [10, 1],
-    "default/gpus": [11, 1],
-  });
+  assert.deepEqual(
+    Object.fromEntries([...locateToml(text)].map(([path, at]) => [path, [at.line, at.column]])),
+    {
+      top: [1, 1],
+      "rule/0": [2, 1],
+      "rule/0/user": [3, 3],
+      "rule/0/gpus": [4, 1],
+      "rule/1": [6, 1],
+      "rule/1/a": [7, 1],
+      "rule/1/a/b": [7, 1],
+      "rule/1/more": [8, 1],
+      "rule/1/more/x": [9, 1],
+      default: [10, 1],
+      "default/gpus": [11, 1],
+    },
+  );
 });
 
 test("locateToml() takes nothing inside strings, comments and lists for a table or a key", () => {

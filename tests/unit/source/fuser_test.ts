@@ -87,3 +87,10 @@ test("readLsof() reads rows with a thread, and those of our devices that it cann
     end: 3,
   });
 });
+
+test("readFuser() takes no long time over digits without an end", () => {
+  const started = performance.now();
+  const { holders, unreadable } = readFuser([`/dev/nvidia0: ${"9".repeat(4000)}x`], 0);
+  assert.deepEqual([holders, unreadable], [[], [0]]);
+  assert.ok(performance.now() - started < 1000);
+});

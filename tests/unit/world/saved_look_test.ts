@@ -82,6 +82,14 @@ test("readSavedLook() reads no moment where a text has none", () => {
   assert.deepEqual(parseSnapshot(renderSnapshotJson(look)), look);
 });
 
+test("readSavedLook() takes contexts that add up to more than 2^53 bytes for untrue", () => {
+  const { holders } = read("pid, used_gpu_memory [MiB]\n12, 8589934591 MiB\n12, 8589934591 MiB\n");
+  assert.deepEqual(
+    holders[0]?.devices[0]?.contextBytes,
+    absent("implausible", "its contexts add up to more than any GPU has"),
+  );
+});
+
 test("readSavedLook() says once what is wrong with a text", () => {
   using folder = temporaryFolder();
   const prose = folder.write("$& prose", "Dear diary\n");

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as v from "valibot";
+import { pid } from "../../../../lib/core/ids.ts";
+import { absent, known } from "../../../../lib/core/reading.ts";
 import { bytes } from "../../../../lib/core/units.ts";
 import { FAULTS_SCHEMA, parseFaults } from "../../../../lib/source/sim/faults.ts";
 
@@ -9,7 +11,34 @@ hang = true
 latency = "40ms"
 memory-api = "v1"
 cuda-order = [1, 0]
+kernel-log = "overwritten"
+xids = ["NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus."]
+modules = [{ name = "nvidia", references = 3, used-by = ["nvidia_drm"] }, { name = "nvidia_drm" }]
+drm-modeset = true
+platform = "virtual-machine"
+container = true
+[[services]]
+unit = "nvidia-dcgm.service"
+main-pid = 812
+[[services]]
+unit = "my-monitor.service"
+active = false
 [gpu.0]
+persistence = false
+display = true
+console = true
+ecc-pending = true
+uncorrected-errors = 2
+remap-pending = true
+remap-failed = true
+retirement-pending = true
+nvlink-peers = [1, 2]
+nvswitch = true
+virtualization = "vgpu-host"
+fabric = "completed"
+fabric-status = 23
+sm-clock = 1980
+architecture = "Ampere"
 lost = true
 recovery-action = "reset"
 process-list = "denied"
@@ -34,6 +63,23 @@ test("parseFaults() takes every fault there is, and its table gives them their n
     isUtilizationLatched: false,
     hasMps: false,
     mig: [],
+    reset: {
+      hasPersistence: true,
+      hasDisplay: false,
+      hasConsole: false,
+      isEccPending: false,
+      uncorrectedErrors: 0,
+      isRemapPending: false,
+      hasRemapFailed: false,
+      isRetirementPending: false,
+      nvlinkPeers: [],
+      hasNvSwitch: false,
+      virtualization: "none",
+      fabric: "none",
+      fabricStatus: 0,
+      smClockMegahertz: 345,
+      architecture: "Hopper",
+    },
   };
   assert.deepEqual(v.parse(FAULTS_SCHEMA, parseFaults(ALL)), {
     hangs: true,
@@ -51,15 +97,64 @@ test("parseFaults() takes every fault there is, and its table gives them their n
         name: "NVIDIA L4",
         memory: bytes(24 * 1024 ** 3),
         mig: [{ gpuInstance: 1, computeInstance: 0, profile: "1g.18gb", memory: 16 * 1024 ** 3 }],
+        reset: {
+          hasPersistence: false,
+          hasDisplay: true,
+          hasConsole: true,
+          isEccPending: true,
+          uncorrectedErrors: 2,
+          isRemapPending: true,
+          hasRemapFailed: true,
+          isRetirementPending: true,
+          nvlinkPeers: [1, 2],
+          hasNvSwitch: true,
+          virtualization: "vgpu-host",
+          fabric: "completed",
+          fabricStatus: 23,
+          smClockMegahertz: 1980,
+          architecture: "Ampere",
+        },
       }],
       [1, sound],
     ]),
+    machine: {
+      kernelLog: "overwritten",
+      xids: ["NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus."],
+      modules: [
+        { name: "nvidia", references: 3, usedBy: ["nvidia_drm"] },
+        { name: "nvidia_drm", references: 0, usedBy: [] },
+      ],
+      hasDrmModeset: true,
+      platform: "virtual-machine",
+      isContainer: true,
+      services: [
+        { unit: "nvidia-dcgm.service", kind: "dcgm", isActive: true, mainPid: known(pid(812)) },
+        {
+          unit: "my-monitor.service",
+          kind: "other",
+          isActive: false,
+          mainPid: absent("not-reported", "it has no main process"),
+        },
+      ],
+    },
   });
   assert.deepEqual(v.parse(FAULTS_SCHEMA, parseFaults("")), {
     hangs: false,
     latency: 0,
     memoryApi: "v2",
     gpus: new Map(),
+    machine: {
+      kernelLog: "whole",
+      xids: [],
+      modules: [
+        { name: "nvidia", references: 1, usedBy: ["nvidia_uvm"] },
+        { name: "nvidia_uvm", references: 0, usedBy: [] },
+      ],
+      hasDrmModeset: false,
+      platform: "bare-metal",
+      isContainer: false,
+      services: [],
+    },
   });
 });
 
@@ -74,6 +169,15 @@ test("parseFaults() names the place and the nearest right key when a key is wron
     ["[gpu.0]\nlots = true", "gpu.0.lots: there is no such key; did you mean lost?"],
     ["[gpu.0]\nxylophone = true", "gpu.0.xylophone: there is no such key"],
     ["[[gpu.0.mig]]\nprofle = 'x'", "gpu.0.mig.0.profle: there is no such key; did you mean profile?"],
+    ["[[services]]\nunti = 'x'", "services.0.unti: there is no such key; did you mean unit?"],
+    [
+      "modules = [{ name = 'a', usedby = [] }]",
+      "modules.0.usedby: there is no such key; did you mean used-by?",
+    ],
+    [
+      "[gpu.0]\nremap-pendign = true",
+      "gpu.0.remap-pendign: there is no such key; did you mean remap-pending?",
+    ],
     ["gpus = 1", "gpus: there is no such key; did you mean gpu?"],
   ];
   for (const [text, message] of wrong) {
@@ -84,6 +188,7 @@ test("parseFaults() names the place and the nearest right key when a key is wron
 test("parseFaults() names the place when a value is wrong", () => {
   const wrong: readonly (readonly [string, string])[] = [
     ["hang = 1", "hang: Invalid type: Expected boolean but received 1"],
+    ["[[services]]\nunit = 'x'\nmain-pid = 0", "services.0.main-pid: expected a process id"],
     ["[gpu.x]", "gpu.x: expected a GPU's index, as in [gpu.0]"],
     [
       "[gpu.1]\nunattributed = '3GB'",

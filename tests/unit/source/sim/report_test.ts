@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pid } from "../../../../lib/core/ids.ts";
+import { known } from "../../../../lib/core/reading.ts";
 import { bytes } from "../../../../lib/core/units.ts";
 import type { Gpu } from "../../../../lib/model/gpu.ts";
 import type { AllocationName } from "../../../../lib/source/sim/allocation.ts";
 import { parseFaults } from "../../../../lib/source/sim/faults.ts";
 import { type ChargedMemory, describeServer } from "../../../../lib/source/sim/report.ts";
 import { buildServer, fakeUuid } from "../../../../lib/source/sim/server.ts";
+import { SOUND_HEALTH } from "../../../support/driver_reports.ts";
 
 const GIB = 1024 ** 3;
 const ROW = { kind: "compute" } as const;
@@ -84,6 +86,48 @@ test("describeServer() describes an idle GPU as an H200's driver does", () => {
     recoveryAction: { ok: true, value: "none" },
     processList: { state: "known", contexts: [] },
   });
+});
+
+test("describeServer() tells the health of each GPU when asked", () => {
+  const faults = `[gpu.0]
+ecc-pending = true
+uncorrected-errors = 2
+remap-pending = true
+retirement-pending = true
+nvlink-peers = [1]
+nvswitch = true
+virtualization = "passthrough"
+fabric = "in-progress"
+fabric-status = 23
+sm-clock = 1980
+architecture = "Ampere"
+[gpu.1]
+remap-failed = true
+`;
+  const { gpus } = describeServer(server(faults), [], { withUtilization: false, withHealth: true });
+  assert.deepEqual(gpus.map(({ health }) => health), [
+    {
+      ecc: known({ current: true, pending: false }),
+      uncorrectedErrors: known(2),
+      remappedRows: known({ correctable: 0, uncorrectable: 1, isPending: true, hasFailed: false }),
+      hasRetirementPending: known(true),
+      nvlinkPeers: known(["00000000:02:00.0"]),
+      hasNvSwitch: known(true),
+      virtualization: known("passthrough"),
+      fabric: known({ state: "in-progress", status: 23 }),
+      smClockMegahertz: known(1980),
+      architecture: known("Ampere"),
+    },
+    {
+      ...SOUND_HEALTH,
+      remappedRows: known({ correctable: 0, uncorrectable: 1, isPending: false, hasFailed: true }),
+    },
+  ]);
+});
+
+test("describeServer() shows persistence mode and displays as the file says", () => {
+  const { persistenceMode, displayActive } = describe([], "[gpu.0]\npersistence = false\ndisplay = true");
+  assert.deepEqual([persistenceMode, displayActive], [known(false), known(true)]);
 });
 
 test("describeServer() sums a process's memory up in one row under its creator's pid", () => {

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseIsolationRules } from "../../../lib/model/isolation_rules.ts";
+import { parseRuleFile } from "../../../commands/rule_file.ts";
 
 /** What is wrong with a text, as `line:column message`. */
 function mistakesIn(...lines: readonly string[]): readonly string[] {
-  return parseIsolationRules(lines.join("\n")).mistakes.map(({ place, message }) =>
+  return parseRuleFile(lines.join("\n")).mistakes.map(({ place, message }) =>
     `${place.line}:${place.column} ${message}`
   );
 }
 
-test("parseIsolationRules() reads every key, single texts and numbers as lists of one", () => {
-  const { rules, default: fallback, mistakes } = parseIsolationRules(
+test("parseRuleFile() reads every key, single texts and numbers as lists of one", () => {
+  const { rules, default: fallback, mistakes } = parseRuleFile(
     [
       "[[rule]]",
       'user = "alice"',
@@ -42,7 +42,7 @@ test("parseIsolationRules() reads every key, single texts and numbers as lists o
   assert.deepEqual(fallback, { path: "default", gpus: ["3"] });
 });
 
-test("parseIsolationRules() tells every mistake at once, each with its place and the key that was meant", () => {
+test("parseRuleFile() tells every mistake at once, each with its place and the key that was meant", () => {
   assert.deepEqual(
     mistakesIn(
       "[[rule]]",
@@ -78,11 +78,11 @@ test("parseIsolationRules() tells every mistake at once, each with its place and
   );
 });
 
-test("parseIsolationRules() gives the parser's place for what is no TOML", () => {
+test("parseRuleFile() gives the parser's place for what is no TOML", () => {
   assert.deepEqual(mistakesIn("[[rule]]", "user = "), ["2:8 invalid value"]);
 });
 
-test("parseIsolationRules() refuses a file that says nothing, and rules in another form", () => {
+test("parseRuleFile() refuses a file that says nothing, and rules in another form", () => {
   assert.deepEqual(mistakesIn("# nothing yet"), ["1:1 there is neither a [[rule]] nor a [default]"]);
   assert.deepEqual(mistakesIn("[rule]", 'user = "alice"'), [
     "1:1 a rule begins with [[rule]], as there may be several",

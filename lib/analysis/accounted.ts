@@ -1,0 +1,23 @@
+import type { GpuUuid } from "../core/ids.ts";
+import type { AccountedProcess } from "../model/accounting.ts";
+import type { Gpu } from "../model/gpu.ts";
+
+/** Who has used each GPU between two looks, for GPUs of which the driver kept account in both. */
+export function newlyAccounted(
+  before: readonly Gpu[],
+  after: readonly Gpu[],
+): ReadonlyMap<GpuUuid, readonly AccountedProcess[]> {
+  return new Map(
+    after.flatMap(({ uuid, accounting }) => {
+      const earlier = before.find((gpu) => gpu.uuid === uuid)?.accounting;
+      if (!accounting?.ok || !earlier?.ok) return [];
+      const known = new Set(earlier.value.map(keyOf));
+      return [[uuid, accounting.value.filter((process) => !known.has(keyOf(process)))]];
+    }),
+  );
+}
+
+/** A pid may be another process by the next look. */
+function keyOf({ pid, startedAt }: AccountedProcess): string {
+  return `${pid} ${startedAt}`;
+}
