@@ -97,11 +97,7 @@ export function resetGpuCommand(world: World, end: (ending: Ending) => void): Co
         stepLimit: options.stepLimit,
         record: readRecord(audit, world),
       }, { ...world, audit, tools: await world.openResetTools(source, { smi }) });
-      const text = options.json
-        ? await renderJson(reset)
-        : await renderText(reset, options.output === undefined ? world.terminal.screen : undefined);
-      if (options.output === undefined) world.terminal.out(text);
-      else world.files.writeWhole(options.output, text);
+      await tell(reset, options, world);
       const { endingOfReset } = await import("../lib/analysis/reset_ending.ts");
       end(endingOfReset(reset));
     });
@@ -119,11 +115,11 @@ const DESCRIPTION = [
 const STATUSES = `
 Exit status:
   0    done, and read again as healthy
+  3    no driver answers and the kernel knows no GPU, or one that was named is not there
   4    not root
-  5    blocked: something stands in the way; nothing was begun
-  6    the reset failed, or the GPU did not come back; the report says what was put back
+  5    something stands in the way, or another run is at work, or nothing can be recorded: nothing was begun
+  6    the reset failed, or the GPU did not come back, or a signal came; the report says what was put back
   10   only a plan
-  3    the driver gives no answer, or a GPU that was named is not there
 
 Examples:
   gpuctl reset-gpu 3                             would it help? what stands in the way?
@@ -174,14 +170,35 @@ function readRecord({ path }: AuditLog, { files }: World): string {
   }
 }
 
-async function renderJson(reset: Reset): Promise<string> {
+interface ReportOptions {
+  readonly json?: true | undefined;
+  readonly output?: string | undefined;
+}
+
+/** For a person the whole report; for the journal one line an act, first, since a file may be where none can be written. */
+async function tell(
+  reset: Reset,
+  { json, output }: ReportOptions,
+  { terminal, files }: Pick<World, "terminal" | "files">,
+): Promise<void> {
+  const isForJournal = terminal.isJournal && !json;
+  if (isForJournal) {
+    const { journalReset } = await import("../lib/render/reset_journal.ts");
+    terminal.err(journalReset(reset));
+  }
+  if (output !== undefined) files.writeWhole(output, await renderReport(reset, json, undefined));
+  else if (!isForJournal) terminal.out(await renderReport(reset, json, terminal.screen));
+}
+
+async function renderReport(
+  reset: Reset,
+  json: true | undefined,
+  screen: Terminal["screen"],
+): Promise<string> {
+  if (!json) return (await import("../lib/render/reset_text.ts")).renderReset(reset, screen);
   const [{ encodeReset }, { renderJson }] = await Promise.all([
     import("../lib/model/reset_json.ts"),
     import("../lib/render/json.ts"),
   ]);
   return renderJson(encodeReset(reset));
-}
-
-async function renderText(reset: Reset, screen: Terminal["screen"]): Promise<string> {
-  return (await import("../lib/render/reset_text.ts")).renderReset(reset, screen);
 }

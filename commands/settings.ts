@@ -8,7 +8,10 @@ import { nearest } from "../lib/core/text.ts";
 import type { World } from "../lib/world/ports.ts";
 
 /** What must be typed by the one who means it, and what only makes sense there. */
-const TYPED_ONLY = new Set(["--yes", "--force", "--version", "--help", "--config"]);
+const TYPED_ONLY = new Set([
+  ...["--yes", "--force", "--evict", "--stop-services", "--nvidia-smi"],
+  ...["--version", "--help", "--config"],
+]);
 
 type SettingsWorld = Pick<World, "files" | "variable">;
 

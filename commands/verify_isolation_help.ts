@@ -22,7 +22,7 @@ export const DESCRIPTION = [
 export const STATUSES = `
 Rules (TOML). The first [[rule]] that is for a process decides; every key of it must fit, of a list one entry:
   [[rule]]
-  user = ["alice", "stud-*"]     also: uid, unit, container, pod, slurm-job, cgroup; * stands for any text
+  user = ["alice", "stud-*"]     also: uid, group, unit, container, pod, slurm-job, cgroup; * stands for any text
   gpus = "0-1"                   or a list, UUIDs, PCI addresses, "none", "any"
   exclusive = true               nobody else may be on these GPUs
   [[rule]]

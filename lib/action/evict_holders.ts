@@ -7,6 +7,7 @@ import { formatAbsent } from "../core/reading.ts";
 import { plural } from "../core/text.ts";
 import type { Milliseconds } from "../core/units.ts";
 import type { AuditScene } from "../model/audit.ts";
+import type { EndOutcome } from "../model/cleanup.ts";
 import type { LiveSource } from "../model/source_choice.ts";
 import type { LookOptions, World } from "../world/ports.ts";
 import { type EndingWorld, endOnRecord } from "./end_on_record.ts";
@@ -24,7 +25,12 @@ export interface EvictionOptions {
   /** The first of the two judgements. */
   readonly first: TimedJudgement;
   readonly audit: AuditScene;
+  /** Whether somebody wants us to stop: asked just before the first one is ended. */
+  readonly isInterrupted: () => boolean;
 }
+
+/** What became of a process that is in the way no more. */
+const GONE: readonly (EndOutcome | undefined)[] = ["ended", "ended-by-force", "already-gone"];
 
 /** Judges a second time, a pause after the first, and ends whom both judgements name. */
 export async function evictHolders(
@@ -38,15 +44,17 @@ export async function evictHolders(
   if (!scan.ok) return { state: "failed", answer: `the second look failed: ${formatAbsent(scan)}` };
   const second = { judgement: judgeHolders(report.value, scan.value), scan: scan.value, ticks };
   const { acts: planned, kept } = planEviction(first, second, scope);
+  if (options.isInterrupted()) return { state: "skipped", answer: "nobody was ended" };
   const acts = await endOnRecord(planned, audit, options, world);
   const outcomes = new Map(acts.map(({ pid, outcome }) => [pid, outcome]));
   const missed = expected.flatMap((pid) => {
     const outcome = outcomes.get(pid);
-    if (outcome === "ended" || outcome === "ended-by-force") return [];
+    if (GONE.includes(outcome)) return [];
     const why = outcome ?? kept.find((each) => each.pid === pid)?.why;
     // Somebody who is in neither list has left by himself meanwhile.
     return why === undefined ? [] : [`PID ${pid}: ${why}`];
   });
   if (missed.length > 0) return { state: "failed", answer: missed.join("; ") };
-  return { state: "done", answer: `${plural(acts.length, "process", "processes")} ended` };
+  const ended = acts.filter(({ signal }) => signal !== null).length;
+  return { state: "done", answer: `${plural(ended, "process", "processes")} ended` };
 }

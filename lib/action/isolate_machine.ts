@@ -42,7 +42,9 @@ export async function isolateMachine(
   const seen = await watchRunning({
     ...options,
     prepare({ gpus }) {
-      const rules = resolveRules(options.file, { gpus, users: world.population.readUsers() });
+      const { population } = world;
+      const users = population.readUsers();
+      const rules = resolveRules(options.file, { gpus, users, groups: population.readGroups() });
       options.check(rules);
       return rules;
     },

@@ -101,7 +101,9 @@ async function findSubject(named: Named, world: IsolateRunningWorld): Promise<Fo
   const members = candidates.filter((process) => whyNotNamed(process, names) === undefined);
   if (members.length > 0) return { subject: { kind: "owner", names }, members };
   throw new GpuctlError("unavailable", `Cannot judge ${nameOwner(names)}: nothing of it runs here`, {
-    hint: "gpuctl snapshot --json says of every holder to whom it belongs",
+    hint: names.container === undefined
+      ? "gpuctl snapshot --json says of every holder to whom it belongs"
+      : "docker, podman and containerd know a container by its id: give at least the first 12 digits of that",
   });
 }
 

@@ -7,9 +7,9 @@ import { findBlockers, findClockBlockers, findStanding } from "../analysis/reset
 import type { ResetFlags, ResetInput } from "../analysis/reset_input.ts";
 import { judgeResetNeeds, judgeUnreadableGpu } from "../analysis/reset_need.ts";
 import { type ClockKinds, planClocks, planReset } from "../analysis/reset_plan.ts";
-import { judgeResetResults } from "../analysis/reset_result.ts";
+import { GpuctlError } from "../core/errors.ts";
 import { formatAbsent, known } from "../core/reading.ts";
-import { type Milliseconds, milliseconds } from "../core/units.ts";
+import type { Milliseconds } from "../core/units.ts";
 import type { AuditScene } from "../model/audit.ts";
 import { encodeAuditRecord } from "../model/audit_json.ts";
 import type { DriverReport, Gpu } from "../model/gpu.ts";
@@ -25,9 +25,10 @@ import type {
 import type { LiveSource } from "../model/source_choice.ts";
 import type { AuditLog, LookOptions, ResetTools, World } from "../world/ports.ts";
 import { takeCleaningLock } from "./clean_zombies.ts";
-import { evictHolders } from "./evict_holders.ts";
+import { evictHolders, type EvictionOptions } from "./evict_holders.ts";
 import { performStep } from "./reset_step.ts";
-import { carryOutSteps } from "./reset_steps.ts";
+import { judgeOutcome, proveReset } from "./reset_proof.ts";
+import { carryOutSteps, type StepResult } from "./reset_steps.ts";
 
 export interface ResetOptions {
   readonly source: LiveSource;
@@ -68,7 +69,8 @@ interface ResetScene {
 /**
  * Plans a reset and, unless it is only a plan, carries it out.
  *
- * @throws {GpuctlError} `unavailable` if a GPU that was named is not there; `refused` while another run is at work
+ * @throws {GpuctlError} `unavailable` if no GPU can be seen, or one that was named is not there; `refused` while another
+ * run is at work, or if nothing can be recorded: nothing was done then
  */
 export async function resetGpus(options: ResetOptions, world: ResetWorld): Promise<Reset> {
   using _lock = options.isPlan ? undefined : takeCleaningLock(options, world);
@@ -84,7 +86,12 @@ async function lookAt(options: ResetOptions, world: ResetWorld): Promise<ResetSc
     world.observe(options.source, look),
     world.tools.readFacts(),
   ]);
-  const { gpus, unreadable } = observation.report.ok ? options.choose(observation.report.value) : NO_GPUS;
+  if (!observation.report.ok) {
+    throw new GpuctlError("unavailable", `Cannot see the GPUs: ${formatAbsent(observation.report)}`, {
+      hint: "gpuctl snapshot shows what can be seen without the driver; the kernel log has what it said last",
+    });
+  }
+  const { gpus, unreadable } = options.choose(observation.report.value);
   const input: ResetInput = {
     observation,
     snapshot: attribute(observation),
@@ -103,8 +110,6 @@ async function lookAt(options: ResetOptions, world: ResetWorld): Promise<ResetSc
   const steps = options.clocks ? planClocks(input, blockers, options.clocks) : planReset(input, blockers);
   return { input, needs, blockers, steps };
 }
-
-const NO_GPUS: ChosenGpus = { gpus: [], unreadable: [] };
 
 /** A GPU that the driver cannot open can be named to nobody. */
 function unreadableBlocker({ index, reason }: DriverReport["unreadableGpus"][number]): Blocker {
@@ -148,44 +153,49 @@ async function carryOutReset(
   options: ResetOptions,
   world: ResetWorld,
 ): Promise<Reset> {
-  let isInterrupted = false;
-  using _caught = world.catchSignals(() => isInterrupted = true);
+  let hasSignal = false;
+  const isInterrupted = () => hasSignal;
+  using _caught = world.catchSignals(() => hasSignal = true);
   const audit = auditSceneOf(scene.input.observation);
-  const steps = await carryOutSteps(scene.steps.filter(isDone), {
+  const steps = await carryOutSteps(scene.steps.filter(changesMachine), {
     clock: world.clock,
-    isInterrupted: () => isInterrupted,
+    isInterrupted,
     perform: (step) =>
       step.kind === "evict"
-        ? evict(scene, audit, options, world)
+        ? evict(scene, { audit, isInterrupted }, options, world)
         : performStep(step, { limit: options.stepLimit }, world.tools),
     record: (event, step) =>
       world.audit.append(encodeAuditRecord({ ...audit, at: world.clock.now(), event, step })),
   });
-  const results = await readAgain(scene, steps, options, world);
-  return summarise(scene, { ...results, outcome: outcomeOf(steps, results.results, isInterrupted) });
+  const proof = await proveReset(
+    { gpus: scene.input.gpus, planned: scene.steps, done: steps },
+    { ...options, isInterrupted },
+    world,
+  );
+  return summarise(scene, { ...proof, outcome: judgeOutcome(steps, proof.results, { hasSignal }) });
 }
 
 /** Reading again comes last whatever came before, and is no change that has to be recorded. */
-function isDone({ kind }: ResetStep): boolean {
+function changesMachine({ kind }: ResetStep): boolean {
   return kind !== "read-again";
 }
 
 async function evict(
   { input, blockers }: ResetScene,
-  audit: AuditScene,
+  run: Pick<EvictionOptions, "audit" | "isInterrupted">,
   options: ResetOptions,
   world: ResetWorld,
-): ReturnType<typeof performStep> {
+): Promise<StepResult> {
   const first = timed(input.observation);
   if (first === undefined) return { state: "failed", answer: "the holders could not be judged" };
   return await evictHolders({
     ...options,
+    ...run,
     first,
     expected: blockers.flatMap(({ clearedBy, pid }) =>
       clearedBy === "evict" && pid !== undefined ? [pid] : []
     ),
     scope: { ...options.flags, gpus: new Set(input.gpus.map(({ uuid }) => uuid)) },
-    audit,
   }, world);
 }
 
@@ -196,47 +206,4 @@ function timed({ report, scan, ticks }: Observation): TimedJudgement | undefined
 
 function auditSceneOf({ host, simulated, scan }: Observation): AuditScene {
   return { by: scan.ok ? known(scan.value.reader) : scan, bootId: host.bootId, simulated };
-}
-
-/** The last step: whether the GPUs are back is read, never taken from what a program said. */
-async function readAgain(
-  { input, steps: planned }: ResetScene,
-  done: readonly ResetStep[],
-  { source, look, settle }: ResetOptions,
-  { observe, clock }: ResetWorld,
-): Promise<Pick<Doings, "steps" | "results">> {
-  const step = planned.find(({ kind }) => kind === "read-again");
-  if (step === undefined) return { steps: done, results: [] };
-  const wasTried = done.some(({ kind, state }) => kind === "reset" && state !== "skipped");
-  if (!wasTried) return { steps: [...done, { ...step, state: "skipped" }], results: [] };
-  const startedAt = clock.monotonic();
-  const deadline = startedAt + settle;
-  // A GPU takes a moment to be whole again: its memory to be scrubbed, its fabric to be joined.
-  for (;;) {
-    const { report } = await observe(source, { ...look, withHealth: true });
-    const results = judgeResetResults(input.gpus, report);
-    const isBack = results.every((each) => each.isBack);
-    if (isBack || clock.monotonic() >= deadline) {
-      const took = milliseconds(clock.monotonic() - startedAt);
-      return { steps: [...done, { ...step, state: isBack ? "done" : "failed", took }], results };
-    }
-    await clock.pause(AGAIN);
-  }
-}
-
-/** Between two looks at a GPU that is not back yet. */
-const AGAIN = milliseconds(500);
-
-function outcomeOf(
-  steps: readonly ResetStep[],
-  results: readonly ResetGpuResult[],
-  isInterrupted: boolean,
-): ResetOutcome {
-  const acts = steps.filter(({ kind, isUndo }) => kind !== "read-again" && !isUndo);
-  const isAllDone = acts.every(({ state }) => state === "done");
-  if (isAllDone && results.some(({ isBack }) => !isBack)) return "not-back";
-  // What could not be put back is a failure too, though the GPU itself is well.
-  if (isAllDone && steps.every(({ state }) => state === "done")) return "done";
-  const isFailed = steps.some(({ state }) => state === "failed" || state === "timed-out");
-  return isInterrupted && !isFailed ? "interrupted" : "failed";
 }

@@ -1,13 +1,12 @@
 /** What one GPU's memory comes to, and what explains the part that no context explains. */
 import { absent, known, type Reading } from "../core/reading.ts";
 import { type Bytes, bytes } from "../core/units.ts";
-import type { Gpu } from "../model/gpu.ts";
+import { contextsOf, type Gpu } from "../model/gpu.ts";
 import type { GpuAccount } from "../model/snapshot.ts";
 import type { Facts } from "./facts.ts";
+import { CONTEXT_BYTES, VISIBILITY_BYTES } from "./unlisted_bytes.ts";
 
 const MIB = 1024 ** 2;
-/** What a process that sees a GPU without using it costs there: about 3 MiB (H200, driver 580.159.04). */
-const VISIBILITY_BYTES = 4 * MIB;
 /** Less than this is rounding: the driver counts in MiB. */
 const ROUNDING_BYTES = 2 * MIB;
 
@@ -56,6 +55,10 @@ function findCause(
   const watchers = users.length - owners.length;
   if (left <= VISIBILITY_BYTES * watchers) {
     return "processes that see this GPU without using it cost about 3 MiB each";
+  }
+  const { length: contexts } = contextsOf(gpu.processList);
+  if (left <= CONTEXT_BYTES * contexts + VISIBILITY_BYTES * watchers) {
+    return "every context costs about 9 MiB beside what is listed, and a process that only sees the GPU about 3 MiB";
   }
   if (
     holders.some(({ process, devices }) =>

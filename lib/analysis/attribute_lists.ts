@@ -11,7 +11,7 @@ import { identifiedGpu } from "../model/identified_gpu.ts";
 import type { ListedHolder, ListedUse } from "../model/listed_holder.ts";
 import type { GpuAccount, Holder, HolderDevice, Host, Problem, Snapshot } from "../model/snapshot.ts";
 import { unattributedOf } from "./account.ts";
-import { contextBytesOf } from "./facts.ts";
+import { sumContexts } from "./facts.ts";
 import { reportProblems } from "./report_problems.ts";
 
 /** What a text says of a machine. */
@@ -64,29 +64,45 @@ export function holdersOfLists(
   { listed, why }: { readonly listed: readonly ListedHolder[]; readonly why: Absent },
 ): Holder[] {
   const seen = mergeByPid(listed);
-  const pids = new Set([
-    ...gpus.flatMap((gpu) => contextsOf(gpu.processList).map(({ pid }) => pid)),
-    ...seen.keys(),
-  ]);
+  const own = contextsByPid(gpus);
+  const pids = new Set([...own.keys(), ...seen.keys()]);
   return [...pids].sort((a, b) => a - b).map((pid): Holder => {
     const found = seen.get(pid);
-    const devices = devicesOf(pid, gpus, { uses: found?.uses ?? [], why });
+    const contexts = own.get(pid) ?? NO_CONTEXTS;
     return {
       pid,
       startTicks: why,
       ...readUser(found?.user, why),
       argv: why,
-      name: nameIn(pid, gpus) ?? found?.command ?? "",
+      name: nameIn(contexts) ?? found?.command ?? "",
       state: why,
       threads: why,
       parentPid: why,
       owner: why,
       class: "unknown",
-      evidence: evidenceOf(pid, gpus, found),
+      evidence: evidenceOf(contexts, found),
       advice: "Look on the machine itself: gpuctl snapshot",
-      devices,
+      devices: devicesOf(gpus, { contexts, uses: found?.uses ?? [], why }),
     };
   });
+}
+
+type OwnContexts = ReadonlyMap<Gpu, readonly Context[]>;
+const NO_CONTEXTS: OwnContexts = new Map();
+
+/** The contexts of each process by GPU. A large machine has thousands of both. */
+function contextsByPid(gpus: readonly Gpu[]): ReadonlyMap<Pid, OwnContexts> {
+  const byPid = new Map<Pid, Map<Gpu, Context[]>>();
+  for (const gpu of gpus) {
+    for (const context of contextsOf(gpu.processList)) {
+      const own = byPid.get(context.pid) ?? new Map<Gpu, Context[]>();
+      byPid.set(context.pid, own);
+      const here = own.get(gpu);
+      if (here) here.push(context);
+      else own.set(gpu, [context]);
+    }
+  }
+  return byPid;
 }
 
 /** A text may hold the output of both tools, or of one of them twice. */
@@ -109,17 +125,20 @@ function mergeByPid(listed: readonly ListedHolder[]): ReadonlyMap<Pid, ListedHol
 }
 
 function devicesOf(
-  pid: Pid,
   gpus: readonly Gpu[],
-  { uses, why }: { readonly uses: readonly ListedUse[]; readonly why: Absent },
+  { contexts, uses, why }: {
+    readonly contexts: OwnContexts;
+    readonly uses: readonly ListedUse[];
+    readonly why: Absent;
+  },
 ): HolderDevice[] {
   const useOf = (gpu: Gpu) => uses.find(({ node }) => node.kind === "gpu" && isNodeOf(gpu, node.minor));
   const onGpus = gpus.flatMap((gpu): HolderDevice[] => {
     const use = useOf(gpu);
-    if (use === undefined && ownContexts(pid, gpu).length === 0) return [];
+    if (use === undefined && !contexts.has(gpu)) return [];
     return [{
       gpu: gpu.uuid,
-      contextBytes: contextBytesOf(pid, gpu),
+      contextBytes: sumContexts(contexts.get(gpu) ?? [], gpu.processList),
       isOpen: use === undefined ? why : known(use.isOpen),
       isMapped: use === undefined ? why : known(use.isMapped),
     }];
@@ -140,12 +159,8 @@ function isNodeOf({ minor }: Gpu, node: DeviceMinor): boolean {
   return minor.ok && minor.value === node;
 }
 
-function ownContexts(pid: Pid, { processList }: Gpu): Context[] {
-  return contextsOf(processList).filter((context) => context.pid === pid);
-}
-
-function nameIn(pid: Pid, gpus: readonly Gpu[]): string | undefined {
-  return gpus.flatMap((gpu) => ownContexts(pid, gpu)).find(({ name }) => name !== undefined)?.name;
+function nameIn(contexts: OwnContexts): string | undefined {
+  return [...contexts.values()].flat().find(({ name }) => name !== undefined)?.name;
 }
 
 function readUser(user: string | undefined, why: Absent): Pick<Holder, "uid" | "user"> {
@@ -155,9 +170,8 @@ function readUser(user: string | undefined, why: Absent): Pick<Holder, "uid" | "
   return { uid: why, user: isCut ? absent("not-reported", `the list cuts it to ${user}`) : known(user) };
 }
 
-function evidenceOf(pid: Pid, gpus: readonly Gpu[], found: ListedHolder | undefined): string[] {
-  const isListed = gpus.some((gpu) => ownContexts(pid, gpu).length > 0);
-  const contexts = isListed || found === undefined
+function evidenceOf(own: OwnContexts, found: ListedHolder | undefined): string[] {
+  const contexts = own.size > 0 || found === undefined
     ? ["a list of contexts says nothing about the process itself"]
     : [];
   if (found === undefined) return contexts;

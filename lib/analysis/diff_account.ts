@@ -4,6 +4,7 @@ import { absent, known, type Reading } from "../core/reading.ts";
 import { type ByteChange, byteChange, type Bytes, bytes } from "../core/units.ts";
 import type { Gpu } from "../model/gpu.ts";
 import { changeOf, differenceOf, type Rows, rowsOf, sumRows } from "./diff_rows.ts";
+import { CONTEXT_BYTES } from "./unlisted_bytes.ts";
 
 /** One GPU's change, split into what is other people's and what is not. */
 export interface AccountChange {
@@ -23,7 +24,9 @@ export function accountChange(before: Gpu, after: Gpu, isJobs: (pid: Pid) => boo
   const total = totalChange(before, after);
   const rows = rowsOf(after);
   const others = othersChange(before, after, isJobs);
-  const left = !total.ok ? total : others.ok ? known(byteChange(total.value - others.value)) : others;
+  const earlier = rowsOf(before);
+  const newcomers = [...rows.keys()].filter((pid) => !isJobs(pid) && !earlier.has(pid)).length;
+  const left = !total.ok ? total : others.ok ? known(leftOf(total.value - others.value, newcomers)) : others;
   return {
     total,
     others,
@@ -31,6 +34,11 @@ export function accountChange(before: Gpu, after: Gpu, isJobs: (pid: Pid) => boo
     jobRows: new Map([...rows].filter(([pid]) => isJobs(pid))),
     jobBytes: sumRows(rows, isJobs),
   };
+}
+
+/** What other people's contexts do not explain. Each that is new costs a little beside what is listed with it. */
+function leftOf(rest: number, newcomers: number): ByteChange {
+  return byteChange(rest > 0 && rest <= newcomers * CONTEXT_BYTES ? 0 : rest);
 }
 
 /** What is in use of the job's and not given back, as far as can be told: never negative, absent where nothing can be. */

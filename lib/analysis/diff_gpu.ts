@@ -5,8 +5,9 @@ import type { Bytes, Milliseconds } from "../core/units.ts";
 import type { GpuVerdict, Handover, ReleaseRate } from "../model/diff.ts";
 import type { Gpu, ProcessList, RecoveryAction } from "../model/gpu.ts";
 import { type AccountChange, accountChange } from "./diff_account.ts";
-import { isMappedOn, keepersOf, type Looks, newcomersOn, VISIBILITY_BYTES } from "./diff_keepers.ts";
+import { isMappedOn, keepersOf, type Looks, newcomersOn } from "./diff_keepers.ts";
 import { rowsOf } from "./diff_rows.ts";
+import { VISIBILITY_BYTES } from "./unlisted_bytes.ts";
 
 /** What the verdict on one GPU rests on. */
 export interface GpuEvidence {

@@ -3,9 +3,6 @@ import type { GpuUuid, Pid } from "../core/ids.ts";
 import type { Leftover } from "../model/diff.ts";
 import type { Holder, Snapshot } from "../model/snapshot.ts";
 
-/** A process that merely sees a GPU costs about 3 MiB there, charged to nobody (H200, driver 580.159.04). */
-export const VISIBILITY_BYTES = 4 * 1024 ** 2;
-
 /** Two looks at one machine. */
 export interface Looks {
   readonly before: Snapshot;

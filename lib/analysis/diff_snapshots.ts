@@ -19,7 +19,8 @@ import { changesOn, handoversOn, type Pair } from "./diff_changes.ts";
 import { describeComparison } from "./diff_comparison.ts";
 import { whyNotTrusted } from "./diff_gpu.ts";
 import { admitHiddenRows } from "./diff_hidden.ts";
-import { collectLeftovers, keepersOf, newcomersOn, VISIBILITY_BYTES } from "./diff_keepers.ts";
+import { collectLeftovers, keepersOf, newcomersOn } from "./diff_keepers.ts";
+import { VISIBILITY_BYTES } from "./unlisted_bytes.ts";
 import { describeHandover } from "./diff_leftovers.ts";
 
 /** One of two snapshots, under the name that the person gave it. */

@@ -2,7 +2,7 @@
 import type { Pid } from "../core/ids.ts";
 import { absent, known, mapReading, type Reading } from "../core/reading.ts";
 import { type Bytes, bytes } from "../core/units.ts";
-import { type Context, contextsOf, type Gpu } from "../model/gpu.ts";
+import { type Context, contextsOf, type Gpu, type ProcessList } from "../model/gpu.ts";
 import type { DeviceUse, ProcessScan } from "../model/observation.ts";
 import type { Process, ProcessState } from "../model/process.ts";
 import type { HolderDevice } from "../model/snapshot.ts";
@@ -90,12 +90,14 @@ function isContextGrade(gpu: Gpu, uses: readonly DeviceUse[]): boolean {
 }
 
 /** Sum of a process's contexts on one GPU. MPS and graphics rows of one pid have been merged by the source. */
-export function contextBytesOf(pid: Pid, gpu: Gpu): Reading<Bytes> {
-  if (gpu.processList.state === "unknown") return gpu.processList.reason;
-  const own = gpu.processList.contexts.filter((context) => context.pid === pid);
-  if (own.length === 0) {
-    return gpu.processList.state === "known" ? known(bytes(0)) : gpu.processList.reason;
-  }
+export function contextBytesOf(pid: Pid, { processList }: Gpu): Reading<Bytes> {
+  return sumContexts(contextsOf(processList).filter((context) => context.pid === pid), processList);
+}
+
+/** The same for contexts of one process that have been found in a list already. */
+export function sumContexts(own: readonly Context[], list: ProcessList): Reading<Bytes> {
+  if (list.state === "unknown") return list.reason;
+  if (own.length === 0) return list.state === "known" ? known(bytes(0)) : list.reason;
   let sum = 0;
   for (const { used } of own) {
     if (!used.ok) return used;

@@ -1,13 +1,15 @@
 /** Contexts of others on the GPUs of a job: violations where it was to have them for itself, good to know otherwise. */
+import { formatAbsent, type Reading } from "../core/reading.ts";
 import { printable, truncate } from "../core/text.ts";
 import { formatBytes } from "../core/units.ts";
 import type { Gpu } from "../model/gpu.ts";
 import type { IsolationViolation } from "../model/isolation.ts";
 import { nameParty } from "../model/party.ts";
 import type { Process } from "../model/process.ts";
+import type { Problem } from "../model/snapshot.ts";
 import type { IsolationInput } from "./isolation_input.ts";
 import { placeOf } from "./isolation_place.ts";
-import { sizeProblems } from "./isolation_problems.ts";
+import { gpuProblem, sizeProblems } from "./isolation_problems.ts";
 import { type JudgedContexts, untoldProblem } from "./isolation_strays.ts";
 import type { WatchedContext } from "./isolation_tally.ts";
 import { findMachineService } from "./machine_service.ts";
@@ -19,7 +21,7 @@ interface Other {
   readonly context: WatchedContext;
   readonly process: Process | undefined;
   /** What makes it a part of the machine, which may be on every GPU. */
-  readonly service: string | undefined;
+  readonly service: Reading<string> | undefined;
 }
 
 /** Judges the contexts of others on one GPU, as far as that is the job's. */
@@ -36,13 +38,26 @@ export function judgeIntruders(gpu: Gpu, input: IsolationInput): JudgedContexts 
     violations: intruders.flatMap((other) => violationOf(gpu, other, input)),
     problems: [
       ...intruders.flatMap(({ context }) => sizeProblems(gpu, context, threshold)),
+      ...inside.flatMap((other) => doubtOf(gpu, other)),
       ...contexts.filter((context) => placeOf(context, gpu, allowed) === "untold")
         .map((context) => untoldProblem(gpu, context)),
     ],
-    notes: inside.filter(({ service }) => service !== undefined).map((other) =>
-      `${shareNote(gpu, other)}; it ${other.service}, and is no intruder`
+    notes: inside.flatMap((other) =>
+      other.service?.ok ? [`${shareNote(gpu, other)}; it ${other.service.value}, and is no intruder`] : []
     ),
   };
+}
+
+/** Somebody who may be a part of the machine, or only have its name. */
+function doubtOf(gpu: Gpu, { context: { pid }, service }: Other): readonly Problem[] {
+  if (service === undefined || service.ok) return [];
+  return [
+    gpuProblem(
+      gpu,
+      service,
+      `whether PID ${pid} is a part of the machine is not known: ${formatAbsent(service)}`,
+    ),
+  ];
 }
 
 function describe(context: WatchedContext, { findOther }: IsolationInput): Other {

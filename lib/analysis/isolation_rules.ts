@@ -43,12 +43,14 @@ export interface RuleMachine {
   readonly gpus: readonly Gpu[];
   /** The machine's own users. Where they cannot be read, names are compared as texts. */
   readonly users: Reading<ReadonlyMap<Uid, string>>;
+  /** Who of them is in which group. */
+  readonly groups: Reading<ReadonlyMap<string, ReadonlySet<Uid>>>;
 }
 
 const SHOWN_CHARACTERS = 60;
 /** Parts of a machine's jobs that are given GPUs of their own. */
 const GIVEN_KEYS = ["slurm-job", "container", "pod"] as const;
-const SHOWN_KEYS = ["user", "uid", ...GIVEN_KEYS, "unit", "cgroup"] as const;
+const SHOWN_KEYS = ["user", "uid", "group", ...GIVEN_KEYS, "unit", "cgroup"] as const;
 
 /** Holds a file against a machine. Every mistake is told, none is passed over. */
 export function resolveRules(file: RuleFile, machine: RuleMachine): IsolationRules {
@@ -114,10 +116,11 @@ function resolveGpus({ gpus, path }: RuleText | DefaultText, { machine, note }: 
 }
 
 function resolveParty(text: RuleText, resolving: Resolving): RuleParty {
-  const { user, uid, unit, container, pod, "slurm-job": slurmJob, cgroup } = text;
+  const { user, uid, group, unit, container, pod, "slurm-job": slurmJob, cgroup } = text;
   return {
     ...user && { users: resolveUsers(user, text.path, resolving) },
     ...uid && { uids: new Set(uid) },
+    ...group && { groups: resolveGroups(group, text.path, resolving) },
     ...unit && { units: unit.map(namePattern) },
     ...container && { containers: container.map(namePattern) },
     ...pod && { pods: pod.map(namePattern) },
@@ -139,6 +142,27 @@ function resolveUsers(
     for (const uid of found) uids.add(uid);
   }
   return { uids, patterns: names.filter((name) => name.includes("*")).map(namePattern) };
+}
+
+function resolveGroups(
+  names: readonly string[],
+  path: string,
+  { machine: { users, groups }, note }: Resolving,
+): NonNullable<RuleParty["groups"]> {
+  if (!groups.ok || !users.ok) return { members: new Set(), users: new Set() };
+  const members = new Set<Uid>();
+  for (const pattern of names.map(namePattern)) {
+    const found = [...groups.value].filter(([name]) => pattern.fits(name));
+    if (found.length === 0) {
+      const near = nearest(pattern.text, [...groups.value.keys()]);
+      const hint = near === undefined
+        ? "those of a directory service are not known"
+        : `did you mean "${cut(near)}"?`;
+      note(`${path}/group`, `this machine has no group "${cut(pattern.text)}"; ${hint}`);
+    }
+    for (const [, uids] of found) for (const uid of uids) members.add(uid);
+  }
+  return { members, users: new Set(users.value.keys()) };
 }
 
 function unknownUser(name: string, users: readonly string[]): string {

@@ -38,10 +38,10 @@ export function isKeptFromSome(
   return (mappingsOf(gpu, uses) ?? 0) > 0 && machine.gpus.some((each) => mappingsOf(each, uses) === 0);
 }
 
-/** `undefined` where the process has not opened the GPU, or its mappings are not known. */
+/** `undefined` where the process has not touched the GPU, or its mappings are not known. */
 function mappingsOf({ minor }: Gpu, uses: readonly DeviceUse[]): number | undefined {
   const use = minor.ok
     ? uses.find(({ node }) => node.kind === "gpu" && node.minor === minor.value)
     : undefined;
-  return use !== undefined && use.descriptors > 0 && use.mappings.ok ? use.mappings.value : undefined;
+  return use?.mappings.ok ? use.mappings.value : undefined;
 }

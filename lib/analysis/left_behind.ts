@@ -45,8 +45,10 @@ export function judgeOrphan(facts: Facts, owners: LiveOwners): Verdict | undefin
   if (facts.driverUse !== "client" && facts.contexts.length === 0) return undefined;
   const worker = findWorker(facts.process, facts.scan);
   if (worker?.owner !== "gone" || mayBeForkedByOwner(worker.root, facts.scan, owners)) return undefined;
-  const evidence = facts.contexts.length > 0
-    ? [...worker.evidence, "memory that its owner shared with it (CUDA IPC) is now counted as its own"]
+  // Nothing in one look tells such memory from its own; of other workers it is not to be expected.
+  const mayImport = facts.contexts.length > 0 && worker.kind === "multiprocessing worker";
+  const evidence = mayImport
+    ? [...worker.evidence, "memory that its owner shared with it (CUDA IPC) would count as its own now"]
     : worker.evidence;
   return { class: "orphan", evidence, advice: endAdvice(facts.process.pid) };
 }

@@ -17,9 +17,7 @@ export function namePattern(text: string): NamePattern {
 function fitsPieces(name: string, pieces: readonly string[]): boolean {
   const first = pieces[0] ?? "";
   const last = pieces.at(-1) ?? "";
-  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length) {
-    return false;
-  }
+  if (!name.startsWith(first) || !name.endsWith(last)) return false;
   let at = first.length;
   for (const piece of pieces.slice(1, -1)) {
     const found = name.indexOf(piece, at);

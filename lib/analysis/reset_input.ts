@@ -10,7 +10,7 @@ import type { Snapshot } from "../model/snapshot.ts";
 /** A process that we ended ourselves: what the driver logs of its end is no fault. */
 export interface OwnKill {
   readonly pid: Pid;
-  /** When it was ended, in microseconds since boot; without it every event that names the pid counts as ours. */
+  /** About when, in microseconds since boot; without it every event that names the pid counts as ours. */
   readonly microsecondsSinceBoot?: number;
 }
 

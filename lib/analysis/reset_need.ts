@@ -133,38 +133,27 @@ function judgeAction({ recoveryAction: action }: Gpu): ResetSign[] {
   }];
 }
 
-/** Errors of the past. A driver that names its recovery action has taken them into account. */
+/**
+ * Errors of the past. A driver that names its recovery action has taken them into account; of one that does not, it has
+ * been said already that too little is known.
+ */
 function judgeHistory(gpu: Gpu, { facts: { kernelLog }, ownKills, lastResets }: ResetInput): ResetSign[] {
   if (!gpu.busId.ok) {
-    return [{
-      advice: isDecided(gpu) ? "none" : "unknown",
-      reason: "its PCI address is not known, and so is its history",
-    }];
+    return [{ advice: "none", reason: "its PCI address is not known, and so is its history" }];
   }
-  const silent = isDecided(gpu) ? "none" : "unknown";
   if (!kernelLog.ok) {
-    return [{
-      advice: silent,
-      reason: `the history of its errors is not known: ${formatAbsent(kernelLog)}`,
-    }];
+    return [{ advice: "none", reason: `the history of its errors is not known: ${formatAbsent(kernelLog)}` }];
   }
   const busId = gpu.busId.value;
   const history = judgeXids(kernelLog.value.xids, { busId, ownKills, lastReset: lastResets?.get(busId) });
-  const cut = kernelLog.value.isWhole ? [] : [
-    {
-      advice: silent,
-      reason: "the kernel log no longer reaches back to boot: earlier errors are not known",
-    } as const,
-  ];
-  return [
-    ...history.reasons.map((reason): ResetSign => ({
-      advice: isDecided(gpu) ? "none" : XID_ADVICE[history.action],
-      reason: isDecided(gpu) ? `history: ${reason}` : reason,
-    })),
-    ...cut,
-  ];
-}
-
-function isDecided({ recoveryAction }: Gpu): boolean {
-  return recoveryAction.ok;
+  const isDecided = gpu.recoveryAction.ok;
+  const signs = history.reasons.map((reason): ResetSign => ({
+    advice: isDecided ? "none" : XID_ADVICE[history.action],
+    reason: isDecided ? `history: ${reason}` : reason,
+  }));
+  if (kernelLog.value.isWhole) return signs;
+  return [...signs, {
+    advice: "none",
+    reason: "the kernel log no longer reaches back to boot: earlier errors are not known",
+  }];
 }

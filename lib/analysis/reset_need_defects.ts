@@ -60,6 +60,14 @@ function judgeRows(
       reason: `${count} since the driver was loaded`,
     });
   }
+  if (
+    !remappedRows.ok && remappedRows.why === "not-supported" && gpu.migMode.ok && gpu.migMode.value.current
+  ) {
+    signs.push({
+      advice: gpu.recoveryAction.ok ? "none" : "unknown",
+      reason: "whether rows of its memory wait for a reset is not told while MIG is on",
+    });
+  }
   return [
     ...signs,
     ...gapOf(remappedRows, "whether rows of its memory wait for a reset"),

@@ -1,6 +1,6 @@
 /** Which rule each process with a context falls under, and which processes share what they may use. */
 import type { Pid } from "../core/ids.ts";
-import { absent, formatAbsent } from "../core/reading.ts";
+import { type Absent, absent, formatAbsent } from "../core/reading.ts";
 import { plural, printable } from "../core/text.ts";
 import type { AllowedDevice } from "../model/isolation.ts";
 import type { Process } from "../model/process.ts";
@@ -59,7 +59,8 @@ export function divideByRules(input: DivisionInput): Division {
     else if (decision === undefined) {
       const service = findMachineService(process);
       if (service === undefined) pidsOf.get(fallback)?.add(pid);
-      else services.push(`PID ${pid} (${printable(process.comm)}) ${service}`);
+      else if (service.ok) services.push(`PID ${pid} (${printable(process.comm)}) ${service.value}`);
+      else open.set(pid, openProblem(pid, "a part of the machine", service));
     } else if ("party" in decision) pidsOf.get(decision)?.add(pid);
     else open.set(pid, decision);
   }
@@ -90,15 +91,14 @@ function decide(process: Process, rules: readonly IsolationRule[]): IsolationRul
     const match = matchParty(process, rule.party);
     if (match === "yes") return rule;
     if (match === "no") continue;
-    return {
-      subject: `PID ${process.pid}`,
-      reason: match,
-      message: `Whether the rule in line ${rule.line} is for PID ${process.pid} is not known: ${
-        formatAbsent(match)
-      }`,
-    };
+    return openProblem(process.pid, `one that the rule in line ${rule.line} is for`, match);
   }
   return undefined;
+}
+
+function openProblem(pid: Pid, what: string, reason: Absent): Problem {
+  const message = `Whether PID ${pid} is ${what} is not known: ${formatAbsent(reason)}`;
+  return { subject: `PID ${pid}`, reason, message };
 }
 
 type Groups = Pick<Division, "groups" | "problems" | "notes">;

@@ -9,6 +9,8 @@ import { isInCgroup, isNameOfContainer } from "./selection.ts";
 export interface RuleParty {
   readonly users?: { readonly uids: ReadonlySet<Uid>; readonly patterns: readonly NamePattern[] };
   readonly uids?: ReadonlySet<number>;
+  /** Members of groups. Whether somebody is one who is not among the users of this machine is not known. */
+  readonly groups?: { readonly members: ReadonlySet<Uid>; readonly users: ReadonlySet<Uid> };
   readonly units?: readonly NamePattern[];
   readonly containers?: readonly NamePattern[];
   readonly pods?: readonly NamePattern[];
@@ -21,7 +23,12 @@ export type Match = "yes" | "no" | Absent;
 
 /** Matches a process with the party of a rule. */
 export function matchParty(process: Pick<Process, "uid" | "user" | "owner">, party: RuleParty): Match {
-  const matches = [matchUsers(process, party), matchUids(process, party), matchOwner(process, party)];
+  const matches = [
+    matchUsers(process, party),
+    matchUids(process, party),
+    matchGroups(process, party),
+    matchOwner(process, party),
+  ];
   return matches.find((match) => match === "no") ?? matches.find((match) => match !== "yes") ?? "yes";
 }
 
@@ -38,6 +45,14 @@ function matchUids({ uid }: Pick<Process, "uid">, { uids }: RuleParty): Match {
   if (uids === undefined) return "yes";
   if (!uid.ok) return uid;
   return uids.has(uid.value) ? "yes" : "no";
+}
+
+function matchGroups({ uid }: Pick<Process, "uid">, { groups }: RuleParty): Match {
+  if (groups === undefined) return "yes";
+  if (!uid.ok) return uid;
+  if (groups.members.has(uid.value)) return "yes";
+  if (groups.users.has(uid.value)) return "no";
+  return absent("not-reported", `the groups of user ${uid.value} are not known here`);
 }
 
 function matchOwner({ owner }: Pick<Process, "owner">, party: RuleParty): Match {

@@ -89,7 +89,7 @@ const UNCLASSIFIED = { class: "unclassified", action: "unknown", meaning: "not i
 const WITH_SEVERITY: readonly number[] = [144, 145, 146, 149];
 /** What the driver may log about a process because it was ended. */
 const AFTER_A_KILL: readonly number[] = [31, 43, 45];
-/** How long after the signal such a line may come: the driver waits for the GPU to go idle. */
+/** How far such a line may be from the moment on record: that is written once the memory is back, or given up. */
 const KILL_WINDOW_US = 60_000_000;
 
 /** What one Xid is and asks for. */
@@ -160,7 +160,7 @@ function isOurDoing({ xid, pid, microsecondsSinceBoot: at }: XidEvent, kills: re
   if (!AFTER_A_KILL.includes(xid) || !pid.ok) return false;
   return kills.some(({ pid: ended, microsecondsSinceBoot: since }) =>
     ended === pid.value &&
-    (since === undefined || !at.ok || (at.value >= since && at.value <= since + KILL_WINDOW_US))
+    (since === undefined || !at.ok || Math.abs(at.value - since) <= KILL_WINDOW_US)
   );
 }
 

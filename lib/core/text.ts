@@ -1,11 +1,15 @@
 /** Characters that could drive a terminal, reorder a line or hide in it: controls, formats, separators, lone surrogates. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
+/** Nearly every text is of these alone, and is known to be safe at a tenth of the price. */
+const SAFE = /^[\x20-\x7e]*$/;
 /** What a POSIX shell leaves alone outside quotes. */
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
 
 /** Makes another process's text safe to print: what could drive a terminal is shown as `\u{1b}`, not obeyed. */
 export function printable(text: string): string {
-  return text.replace(UNSAFE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  return SAFE.test(text)
+    ? text
+    : text.replace(UNSAFE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
 /** The same for a text of several lines, whose line ends are our own. */

@@ -39,6 +39,7 @@ const GPUS = v.union([
 const NAMING_KEYS = {
   user: NAMES,
   uid: USER_NUMBERS,
+  group: NAMES,
   unit: NAMES,
   container: NAMES,
   pod: NAMES,

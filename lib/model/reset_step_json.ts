@@ -11,9 +11,9 @@ export function encodeResetStep(
     unit: unit ?? null,
     what,
     command: command === undefined ? null : [...command],
-    isUndo,
+    undo: isUndo,
     state,
     answer: answer ?? null,
-    tookMs: took ?? null,
+    tookMs: took === undefined ? null : Math.round(took),
   };
 }

@@ -51,8 +51,6 @@ export function locateToml(text: string): TomlPlaces {
       note(table, start);
     }
     skipLine(take);
-    // Not TOML at all: whatever this is, the next character may be more.
-    if (at === start) at++;
   }
   return places;
 }
@@ -78,7 +76,7 @@ function openTable(names: readonly string[], isOfArray: boolean, counts: Map<str
   return path;
 }
 
-/** Goes behind the end of a line; line ends inside brackets and strings are none. */
+/** Goes behind the end of a line, whatever stands in it; line ends inside brackets and strings are none. */
 function skipLine(take: (pattern: RegExp) => RegExpExecArray | undefined): void {
   let depth = 0;
   for (let piece = take(PIECE)?.[0]; piece !== undefined; piece = take(PIECE)?.[0]) {

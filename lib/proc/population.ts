@@ -8,12 +8,14 @@ import type { Libc } from "../native/libc.ts";
 import { bindPidfd } from "../native/pidfd.ts";
 import type { Clock, Population } from "../world/ports.ts";
 import { readText } from "./files.ts";
+import { parseGroups } from "./groups.ts";
 import { readProcess } from "./process.ts";
 import { parsePasswd, readUserNames } from "./users.ts";
 
 /** What a process whose memory is locked by somebody is waited for: between two looks there is no time for more. */
 const PATIENCE = milliseconds(50);
 const USERS = "/etc/passwd";
+const GROUPS = "/etc/group";
 
 /** Opens the population of this machine. */
 export function openPopulation(
@@ -29,6 +31,11 @@ export function openPopulation(
       return (await readProcess(pid, { calls, recogniser: undefined, late }))?.process;
     },
     readUsers: () => mapReading(readText(USERS), parsePasswd),
+    readGroups() {
+      const [passwd, group] = [readText(USERS), readText(GROUPS)];
+      if (!passwd.ok) return passwd;
+      return mapReading(group, (text) => parseGroups({ group: text, passwd: passwd.value }));
+    },
     [Symbol.dispose]: () => reader[Symbol.dispose](),
   };
 }

@@ -1,9 +1,12 @@
 /** Text fitted to a terminal: measured as it is shown, not as it is counted. */
 import stringWidth from "fast-string-width";
 
+/** Characters of one column each. */
+const ASCII = /^[\x20-\x7e]*$/;
+
 /** Columns that a text takes on a terminal. */
 export function widthOf(text: string): number {
-  return stringWidth(text);
+  return ASCII.test(text) ? text.length : stringWidth(text);
 }
 
 /** Cuts to at most `width` columns, the last of which is an ellipsis if anything was cut. */

@@ -50,9 +50,7 @@ export function blockerLines(
   if (blockers.length === 0) return [];
   const rows = mergeRows(blockers, names);
   const { header, rows: lines } = layOutTable(rows, COLUMNS, { ...options, width: undefined });
-  const widest = Math.max(
-    ...layOutTable(rows, COLUMNS, { width: undefined, paint: (text) => text }).rows.map(widthOf),
-  );
+  const widest = Math.max(...lines.map(widthOf));
   if (options.width === undefined || widest <= options.width) return [header, ...lines];
   return rows.flatMap((row) => stackedLines(row, options));
 }

@@ -12,7 +12,11 @@ export function describeOutcome(reset: Reset): string[] {
     case "blocked":
       return [`BLOCKED: ${describeStanding(reset.blockers)} Nothing was begun.`];
     case "done":
-      return [`DONE: ${namesOf(needs)} ${needs.length === 1 ? "is" : "are"} reset, read again and healthy.`];
+      return [
+        isOfClocks(steps)
+          ? `DONE: the clocks of ${namesOf(needs)} are set back.`
+          : `DONE: ${namesOf(needs)} ${needs.length === 1 ? "is" : "are"} reset, read again and healthy.`,
+      ];
     case "failed": {
       const failed = steps.find(({ state }) => state === "failed" || state === "timed-out");
       return [
@@ -37,11 +41,17 @@ export function describeOutcome(reset: Reset): string[] {
 
 function describePlan({ needs, blockers, steps }: Reset): string[] {
   if (steps.length === 0) return [`Nothing was done: ${describeStanding(blockers)}`];
-  const isNeeded = needs.some(({ advice }) => advice === "reset" || advice === "drain");
+  const isNeeded = isOfClocks(steps) ||
+    needs.some(({ advice }) => advice === "reset" || advice === "drain");
   return [
     ...(isNeeded ? [] : [`What was seen does not call for a reset of ${namesOf(needs)}.`]),
     "Nothing was done: --yes carries it out.",
   ];
+}
+
+/** Undoing locked clocks asks nothing of a GPU that a reset asks. */
+function isOfClocks(steps: readonly ResetStep[]): boolean {
+  return steps.some(({ kind }) => kind === "reset-clocks");
 }
 
 function describeStanding(blockers: readonly Blocker[]): string {

@@ -73,10 +73,11 @@ function foldedLines(workers: readonly Holder[], { width }: TableOptions): strin
 
 function columnsFor(snapshot: Snapshot, names: GpuNames): readonly Column<Holder>[] {
   const { pid, user, state, class: kind, command } = HOLDER_COLUMNS;
+  const mig = migPlaces(snapshot);
   return [
     pid,
     user,
-    { title: "GPU", align: "left", cell: (holder) => formatPlaces(holder, snapshot, names) || NONE },
+    { title: "GPU", align: "left", cell: (holder) => formatPlaces(holder, mig, names) || NONE },
     { title: "MEMORY", align: "right", cell: ({ devices }) => formatMemory(devices) },
     state,
     kind,
@@ -84,17 +85,33 @@ function columnsFor(snapshot: Snapshot, names: GpuNames): readonly Column<Holder
   ];
 }
 
+/** A MIG device that a process has a context on, and the GPU that it is on. */
+interface MigPlace {
+  readonly gpu: HolderDevice["gpu"];
+  readonly name: string;
+}
+
+/** The MIG devices of each process. */
+function migPlaces({ gpus }: Snapshot): ReadonlyMap<number, readonly MigPlace[]> {
+  const places = new Map<number, MigPlace[]>();
+  for (const { gpu } of gpus) {
+    for (const { pid, gpuInstance, computeInstance } of contextsOf(gpu.processList)) {
+      if (gpuInstance === undefined) continue;
+      const name = formatMigPlace(gpu.index, [gpuInstance, computeInstance ?? UNKNOWN]);
+      places.set(pid, [...places.get(pid) ?? [], { gpu: gpu.uuid, name }]);
+    }
+  }
+  return places;
+}
+
 /** The GPUs of a holder; the MIG devices where its contexts are on such. */
-function formatPlaces({ pid, devices }: Holder, { gpus }: Snapshot, names: GpuNames): string {
+function formatPlaces(
+  { pid, devices }: Holder,
+  mig: ReadonlyMap<number, readonly MigPlace[]>,
+  names: GpuNames,
+): string {
   const uuids = usedGpus(devices);
-  const contexts = gpus.filter(({ gpu }) => uuids.includes(gpu.uuid)).flatMap(({ gpu }) =>
-    contextsOf(gpu.processList).map((context) => ({ ...context, index: gpu.index }))
-  );
-  const onMig = contexts.flatMap(({ pid: owner, index, gpuInstance, computeInstance }) =>
-    owner === pid && gpuInstance !== undefined
-      ? [formatMigPlace(index, [gpuInstance, computeInstance ?? UNKNOWN])]
-      : []
-  );
+  const onMig = (mig.get(pid) ?? []).filter(({ gpu }) => uuids.includes(gpu)).map(({ name }) => name);
   return onMig.length > 0 ? [...new Set(onMig)].join(",") : formatGpus(uuids, names);
 }
 
@@ -125,13 +142,16 @@ function groupHolders(holders: readonly Holder[]): Iterable<Holder[]> {
     const key = CONCERNS[holder.class] === "in-use"
       ? String(holder.pid)
       : JSON.stringify([holder.class, holder.evidence, withoutOwnPid(holder)]);
-    groups.set(key, [...groups.get(key) ?? [], holder]);
+    const group = groups.get(key);
+    if (group) group.push(holder);
+    else groups.set(key, [holder]);
   }
   return groups.values();
 }
 
 /** A holder's advice without its own pid, which is all that differs between workers of one job. */
 function withoutOwnPid({ advice, pid }: Holder): string {
+  if (!advice.includes(String(pid))) return advice;
   return advice.replace(new RegExp(`((?:PID|--pid|-CONT) )${pid}\\b`, "g"), "$1");
 }
 

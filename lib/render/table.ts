@@ -50,7 +50,8 @@ export function layOutTable<Row>(
   const cells = rows.map((row) => columns.map((column) => printable(column.cell(row))));
   const widths = fitColumns(
     columns.map(({ title }, place) =>
-      Math.max(widthOf(title), ...cells.map((line) => widthOf(line[place] ?? "")))
+      // A spread over the rows of a hostile file would be more arguments than a call can have.
+      cells.reduce((most, line) => Math.max(most, widthOf(line[place] ?? "")), widthOf(title))
     ),
     columns,
     width,

@@ -12,6 +12,8 @@ import { readBounded } from "../native/bounded_file.ts";
 /** Larger than any snapshot: one with 10,000 holders has about 10 MiB. */
 export const MOST_FILE_BYTES: Bytes = bytes(64 * 1024 ** 2);
 
+/** Objects and lists in a text. A snapshot with 10,000 holders has 150,000; each costs far more memory than its bracket. */
+const MOST_BRACKETS = 2_000_000;
 const STANDARD_INPUT = 0;
 
 /**
@@ -58,6 +60,12 @@ export function isSnapshotText(text: string): boolean {
  * @throws {GpuctlError} if it is not a snapshot.
  */
 export function toSnapshot(text: string, path: string): Snapshot {
+  if (countBrackets(text) > MOST_BRACKETS) {
+    throw new GpuctlError(
+      "unavailable",
+      `Cannot read ${nameOfFile(path)} as a snapshot: it has more objects and lists than any`,
+    );
+  }
   try {
     return parseSnapshot(text);
   } catch (cause) {
@@ -67,6 +75,20 @@ export function toSnapshot(text: string, path: string): Snapshot {
       cause,
     });
   }
+}
+
+function countBrackets(text: string): number {
+  let count = 0;
+  for (const bracket of ["{", "["]) {
+    for (
+      let at = text.indexOf(bracket);
+      at !== -1 && count <= MOST_BRACKETS;
+      at = text.indexOf(bracket, at + 1)
+    ) {
+      count++;
+    }
+  }
+  return count;
 }
 
 const ERRNO_WORDS: Readonly<Record<string, string>> = {

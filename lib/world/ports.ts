@@ -103,6 +103,8 @@ export interface Population extends Disposable {
   readProcess(pid: Pid): Promise<Process | undefined>;
   /** The machine's own list of users. Users of a directory service are not on it. */
   readUsers(): Reading<ReadonlyMap<Uid, string>>;
+  /** Who of them is in which of the machine's own groups. */
+  readGroups(): Reading<ReadonlyMap<string, ReadonlySet<Uid>>>;
 }
 
 /** Signals that reach gpuctl while a job runs and are meant for the job. */

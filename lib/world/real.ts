@@ -71,7 +71,13 @@ export async function openWorld({ early, given }: Start): Promise<World> {
     catchSignals,
     openResetTools: async (source, { smi }) => {
       const { openResetTools } = await import("./reset_tools.ts");
-      return await openResetTools(source, { smi, searchPath: searchPathOf(user), clock: realClock });
+      const leaveEarly = () => early[Symbol.dispose]();
+      return await openResetTools(source, {
+        smi,
+        searchPath: searchPathOf(user),
+        clock: realClock,
+        leaveEarly,
+      });
     },
     openJobRunner: async (orphans = "adopted") => {
       const { openJobRunner } = await import("./job_runner.ts");

@@ -18,6 +18,8 @@ export interface ResetToolsOptions {
   /** Where a user's own nvidia-smi may lie. Root's is looked for at known places only. */
   readonly searchPath: string | undefined;
   readonly clock: Clock;
+  /** Ends the helper that was started ahead of a question which did not come. */
+  readonly leaveEarly: () => void;
 }
 
 const HELPER_PAUSE = milliseconds(20);
@@ -25,10 +27,13 @@ const HELPER_PAUSE = milliseconds(20);
 /** Opens the tools of the machine that a source is. */
 export async function openResetTools(source: LiveSource, options: ResetToolsOptions): Promise<ResetTools> {
   return {
-    ...source.kind === "sim" ? await simulatedTools(resolve(source.directory)) : realTools(options),
+    ...source.kind === "sim"
+      ? await simulatedTools(resolve(source.directory), options.clock)
+      : realTools(options),
     readFacts: () => readResetFacts(source),
     async closeHelpers(span) {
-      const { clock } = options;
+      const { clock, leaveEarly } = options;
+      leaveEarly();
       const deadline = clock.monotonic() + span;
       while (listOwnChildren().length > 0 && clock.monotonic() < deadline) await clock.pause(HELPER_PAUSE);
       return listOwnChildren().filter(isPid);
@@ -57,7 +62,7 @@ function realTools({ smi, searchPath }: ResetToolsOptions): Programs {
   };
 }
 
-async function simulatedTools(directory: string): Promise<Programs> {
+async function simulatedTools(directory: string, clock: Clock): Promise<Programs> {
   const [{ runSimSmi }, { orderSimUnit }] = await Promise.all([
     import("../source/sim/smi.ts"),
     import("../source/sim/units.ts"),
@@ -65,7 +70,7 @@ async function simulatedTools(directory: string): Promise<Programs> {
   return {
     smiPath: known("nvidia-smi"),
     runSmi: (words) => runSimSmi(directory, words),
-    orderUnit: (order, unit) => orderSimUnit(directory, order, unit),
+    orderUnit: (order, unit, span) => orderSimUnit(directory, { order, unit, span }, clock),
   };
 }
 

@@ -28,8 +28,9 @@ export async function runTool(
     readonly environment?: Readonly<Record<string, string>>;
   },
 ): Promise<ToolRun> {
-  const output = openNameless();
+  let output: number | undefined;
   try {
+    output = openNameless();
     const child = spawn(program, words, {
       cwd: "/",
       detached: true,
@@ -52,7 +53,7 @@ export async function runTool(
   } catch (error) {
     return { kind: "not-started", message: messageOf(error) };
   } finally {
-    closeSync(output);
+    if (output !== undefined) closeSync(output);
   }
 }
 
@@ -60,9 +61,23 @@ function describeLate(pid: number): ToolRun {
   return findStat(`/proc/${pid}`)?.state === "D" ? { kind: "stuck", pid } : { kind: "timed-out", pid };
 }
 
-/** A file that nobody else can open, and that is gone with its last descriptor. */
+/** Where a file can be made: what was changed has to be put back on a machine with a full disk as well. */
+const PLACES = [tmpdir(), "/dev/shm", "/run"];
+
+/** A file that nobody else can open, and that is gone with its last descriptor. @throws the last place's error */
 function openNameless(): number {
-  const folder = mkdtempSync(join(tmpdir(), "gpuctl-"));
+  for (const [rank, place] of PLACES.entries()) {
+    try {
+      return openNamelessIn(place);
+    } catch (error) {
+      if (rank === PLACES.length - 1) throw error;
+    }
+  }
+  throw new Error("there is no place for a file");
+}
+
+function openNamelessIn(place: string): number {
+  const folder = mkdtempSync(join(place, "gpuctl-"));
   try {
     return openSync(join(folder, "output"), "wx+", 0o600);
   } finally {

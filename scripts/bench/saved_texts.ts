@@ -40,7 +40,8 @@ const XML_HEAD = '<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log';
 export const HOSTILE_TEXTS: Readonly<Record<string, () => string>> = {
   "one line of 60 MiB": () => "x".repeat(60 * MIB),
   "20 million lines": () => "a |\n".repeat(15 * MIB),
-  "2 million rows": () => "| 0 N/A N/A 1 C a 1MiB |\n".repeat(600_000),
+  "600,000 processes": () =>
+    Array.from({ length: 600_000 }, (_, pid) => `| 0 N/A N/A ${pid + 1} C a 1MiB |\n`).join(""),
   "unfinished rows": () => "|".repeat(8 * MIB),
   "digits": () => `/dev/nvidia0: ${"9".repeat(15 * MIB)}\n`,
   "nested XML": () => `${XML_HEAD}>\n<nvidia_smi_log>${"<gpu>".repeat(3 * MIB)}`,

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { absent, known } from "../../lib/core/reading.ts";
 import { percent } from "../../lib/core/units.ts";
 import { openHelper } from "../../lib/source/helper/open_helper.ts";
-import { DRIVER, idleGpu, reportOf } from "../support/driver_reports.ts";
+import { DRIVER, idleGpu, reportOf, SOUND_HEALTH } from "../support/driver_reports.ts";
 import { helperOptions, supportCommand, within } from "../support/helpers.ts";
 import { buildStub, SCENARIO_VARIABLE, type Stub, writeScenario } from "../support/nvml_stub.ts";
 import { startProgram } from "../support/running_program.ts";

@@ -9,7 +9,7 @@ import { NEEDS_ROOT } from "../support/as_nobody.ts";
 import { gpuctlCommand, withRuntime } from "../support/binary.ts";
 import { type ControlGroup, makeControlGroup } from "../support/control_group.ts";
 import type { IsolationReport, ViolationReport } from "../support/isolation_report.ts";
-import { type RunningProgram, startProgram } from "../support/running_program.ts";
+import { type RunningProgram, runProgram, startProgram } from "../support/running_program.ts";
 import { type SimulatedServer, startSim } from "../support/sim.ts";
 import { makeSlurmJob } from "../support/slurm_node.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -202,6 +202,38 @@ test("verify-isolation --rules is 3, never 0, where processes are not listed, an
   ]);
 });
 
+test(
+  "verify-isolation --rules is 3 from inside a PID namespace, where others cannot be seen",
+  NEEDS_ROOT,
+  async () => {
+    await using sim = await startSim({ gpus: 2 });
+    using folder = temporaryFolder();
+    const rules = folder.write("rules.toml", '[default]\ngpus = "any"\n');
+    const words = quoteArguments([...gpuctlCommand(), "verify-isolation", "--json", "--rules", rules]);
+    const inside = [
+      "unshare",
+      "--pid",
+      "--fork",
+      "--kill-child",
+      "--mount-proc",
+      "/bin/sh",
+      "-c",
+      words,
+    ] as const;
+    const { status, stdout } = await runProgram(inside, withRuntime({ env: sim.env }));
+    const report: RunningReport = JSON.parse(stdout);
+
+    assert.deepEqual([status, report.verdict], [3, "unproven"]);
+    const hidden =
+      "its processes were not all listed: hidden from here (processes outside this PID namespace are " +
+      "not listed)";
+    assert.deepEqual(report.problems.slice(0, 2).map(({ message }) => message), [
+      `GPU 0: ${hidden}`,
+      `GPU 1: ${hidden}`,
+    ]);
+  },
+);
+
 test("verify-isolation --rules shows hostile names and obeys none of them", NEEDS_ROOT, async () => {
   await using sim = await startSim();
   using folder = temporaryFolder();
@@ -215,7 +247,7 @@ test("verify-isolation --rules shows hostile names and obeys none of them", NEED
 
   assert.deepEqual([status, stderr], [10, ""]);
   assert.match(stdout, /of root, in a, "b"\\u\{1b\}\[2J\\u\{202e\}\.service had 1\.5 GiB on GPU 4/);
-  assert.ok(!/[\u001b\u202e]/.test(stdout));
+  assert.ok(!["\u001b", "\u202e"].some((character) => stdout.includes(character)));
   assert.deepEqual([named.status, named.stderr], [0, ""]);
 });
 
@@ -265,13 +297,15 @@ test("verify-isolation refuses names of nobody, and what nobody said which GPUs 
     assert.equal(stdout, "");
     return [status, stderr.replace("gpuctl: Cannot verify isolation: ", "").replace(USAGE, "").trim()];
   };
-  const nobody =
-    "nothing of it runs here\n  hint: gpuctl snapshot --json says of every holder to whom it belongs";
-
-  assert.deepEqual(await refusal("--container", ID), [3, `gpuctl: Cannot judge container ${ID}: ${nobody}`]);
+  assert.deepEqual(await refusal("--container", "web"), [
+    3,
+    "gpuctl: Cannot judge container web: nothing of it runs here\n" +
+    "  hint: docker, podman and containerd know a container by its id: give at least the first 12 digits of that",
+  ]);
   assert.deepEqual(await refusal("--slurm-job", String(JOB)), [
     3,
-    `gpuctl: Cannot judge Slurm job ${JOB}: ${nobody}`,
+    `gpuctl: Cannot judge Slurm job ${JOB}: nothing of it runs here\n` +
+    "  hint: gpuctl snapshot --json says of every holder to whom it belongs",
   ]);
   assert.deepEqual(await refusal("--user", "root"), [2, "--gpu does not say which GPUs are theirs"]);
   assert.deepEqual(await refusal("--unit", "a.service"), [2, "--gpu does not say which GPUs are theirs"]);

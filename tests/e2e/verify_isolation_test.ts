@@ -1,51 +1,21 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import process from "node:process";
 import { test } from "node:test";
 import { quoteArguments } from "../../lib/core/text.ts";
 import type { LintJson } from "../../lib/model/schema/lint.ts";
-import { gpuctlCommand, runGpuctl } from "../support/binary.ts";
+import { runGpuctl } from "../support/binary.ts";
 import { parseDocument } from "../support/documents.ts";
-import type { StartOptions } from "../support/running_program.ts";
-import { type SimulatedServer, startSim } from "../support/sim.ts";
+import { holdCommand, type IsolationReport, verify } from "../support/isolation_report.ts";
+import { startSim } from "../support/sim.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
-/** The keys of a report that these tests look at. */
-interface Report {
-  readonly schema: string;
-  readonly simulated: boolean;
-  readonly verdict: string;
-  readonly gpus: readonly { readonly index: number; readonly allowed: string; readonly verdict: string }[];
-  readonly violations: readonly { readonly index: number; readonly cause: string; readonly fix: string }[];
-  readonly suspicions: readonly { readonly index: number; readonly growthBytes: number }[];
-  readonly problems: readonly { readonly message: string }[];
-}
-
 const USAGE = "  hint: gpuctl verify-isolation --gpu 1 -- python train.py\n";
 
-const hold = (...words: string[]) => [...gpuctlCommand(), "sim", "hold", ...words];
-const briefly = (...words: string[]) => hold(...words, "--for", "1s");
+const briefly = (...words: string[]) => holdCommand(...words, "--for", "1s");
 
-/** Runs a job under `gpuctl verify-isolation --json` and gives its report with how the program ended. */
-async function verify(
-  sim: SimulatedServer,
-  command: readonly string[],
-  { options = [], env = {} }: {
-    readonly options?: readonly string[];
-    readonly env?: NonNullable<StartOptions["env"]>;
-  } = {},
-) {
-  using folder = temporaryFolder();
-  const path = `${folder.path}/report.json`;
-  const words = ["verify-isolation", "--json", "-o", path, ...options, "--", ...command];
-  const ended = await sim.run(words, { env, within: 60_000 });
-  assert.ok(existsSync(path), `no report was written: ${ended.stderr}`);
-  const report: Report = parseDocument(readFileSync(path, "utf8"));
-  return { ...ended, report };
-}
-
-const causesOf = ({ violations }: Report) => violations.map(({ index, cause }) => [index, cause]);
+const causesOf = ({ violations }: IsolationReport) => violations.map(({ index, cause }) => [index, cause]);
 
 test("verify-isolation is 0 when a job stays on its GPU, and leaves standard output to it", async () => {
   await using sim = await startSim({ gpus: 2 });
@@ -86,41 +56,15 @@ test("verify-isolation is 10 when CUDA_VISIBLE_DEVICES is not set, and says so f
   assert.match(stderr, /^ {2}fix: Start the job with CUDA_VISIBLE_DEVICES=GPU-/m);
 });
 
-test("verify-isolation is 10 when CUDA_VISIBLE_DEVICES is cut short or names another GPU", async () => {
-  await using sim = await startSim({ gpus: 4 });
-  const cutShort = await verify(sim, briefly("--gpu", "0"), {
-    options: ["--gpu", "2"],
-    env: { CUDA_VISIBLE_DEVICES: "1,9,2" },
-  });
-  const other = await verify(sim, briefly("--gpu", "0"), {
-    options: ["--gpu", "2"],
-    env: { CUDA_VISIBLE_DEVICES: "3" },
-  });
-
-  assert.deepEqual([cutShort.status, causesOf(cutShort.report)], [10, [[1, "list-cut-short"]]]);
-  assert.deepEqual([other.status, causesOf(other.report)], [10, [[3, "variable-names-it"]]]);
-});
-
-test("verify-isolation is 0 when CUDA_VISIBLE_DEVICES names the GPU, or --pin does", async () => {
-  await using sim = await startSim({ gpus: 4 });
-  const named = await verify(sim, briefly("--gpu", "0"), {
-    options: ["--gpu", "2"],
-    env: { CUDA_VISIBLE_DEVICES: "2" },
-  });
-  const pinned = await verify(sim, briefly("--gpu", "0,1"), {
-    options: ["--gpu", "2-3", "--pin"],
-    env: { CUDA_VISIBLE_DEVICES: "0" },
-  });
-
-  assert.deepEqual([named.status, named.report.verdict], [0, "isolated"]);
-  assert.deepEqual([pinned.status, pinned.report.verdict], [0, "isolated"]);
-});
-
 test("verify-isolation names the seven of eight ranks that touched the first GPU", async () => {
   await using sim = await startSim({ gpus: 8 });
-  const { status, report } = await verify(sim, hold("--ranks", "8", "--stray-context", "--for", "5s"), {
-    options: ["--gpu", "0-7"],
-  });
+  const { status, report } = await verify(
+    sim,
+    holdCommand("--ranks", "8", "--stray-context", "--for", "5s"),
+    {
+      options: ["--gpu", "0-7"],
+    },
+  );
 
   assert.equal(status, 10);
   assert.deepEqual(causesOf(report), Array.from({ length: 7 }, () => [0, "default-device"]));
@@ -132,17 +76,6 @@ test("verify-isolation passes over contexts up to the threshold", async () => {
   const { status, report } = await verify(sim, job, { options: ["--gpu", "0", "--threshold", "2GiB"] });
 
   assert.deepEqual([status, report.verdict, report.violations], [0, "isolated", []]);
-});
-
-test("verify-isolation knows from the source that the variable was set too late", async () => {
-  await using sim = await startSim({ gpus: 2 });
-  using folder = temporaryFolder();
-  const source = folder.write("train.py", LATE);
-  const { status, report } = await verify(sim, briefly("--gpu", "1", "--late-variable"), {
-    options: ["--gpu", "1", "--lint", source],
-  });
-
-  assert.deepEqual([status, causesOf(report)], [10, [[0, "set-too-late"]]]);
 });
 
 test("verify-isolation watches until the last process of a job that leaves others behind has gone", async () => {
@@ -194,16 +127,6 @@ test("verify-isolation --gpu none is 0 for a job without a GPU, and 10 for one w
   assert.match(pinned.stderr, /Cannot use GPU 0: the job sees none/);
 });
 
-test("verify-isolation is 3 when processes are not listed, and tells of memory that came up elsewhere", async () => {
-  await using sim = await startSim({ gpus: 2, faults: '[gpu.1]\nprocess-list = "denied"\n' });
-  const { status, report } = await verify(sim, briefly("--gpu", "1"), { options: ["--gpu", "0"] });
-
-  assert.deepEqual([status, report.verdict, report.violations], [3, "unproven", []]);
-  assert.deepEqual(report.suspicions.map(({ index, growthBytes }) => [index, growthBytes > 1024 ** 3]), [
-    [1, true],
-  ]);
-});
-
 test("verify-isolation is 3 when a job is over before anybody has looked", async () => {
   await using sim = await startSim({ gpus: 1, faults: 'latency = "200ms"\n' });
   const { status, report } = await verify(sim, ["/bin/true"], { options: ["--gpu", "0"] });
@@ -234,7 +157,7 @@ test("verify-isolation --pid judges what runs already", async () => {
   const pid = String(job.readyPid);
   const apart = await sim.run(["verify-isolation", "--gpu", "1", "--pid", pid]);
   const astray = await sim.run(["verify-isolation", "--gpu", "0", "--pid", pid, "--json"]);
-  const report: Report = parseDocument(astray.stdout);
+  const report: IsolationReport = parseDocument(astray.stdout);
 
   assert.deepEqual([apart.status, apart.stdout.split("\n")[1]], [
     0,

@@ -1,7 +1,7 @@
 /** Every parser of text from outside, with what it is given and what must hold whatever that is. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import fc from "fast-check";
+import type fc from "fast-check";
 import { applySettings } from "../../commands/settings.ts";
 import { deadlineOption, gpuOption, newCommand, sizeOption, sourceOption } from "../../commands/options.ts";
 import { parseVisibleDevices } from "../../lib/analysis/visible_devices.ts";

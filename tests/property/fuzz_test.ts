@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fuzz } from "../fuzz/fuzz.ts";
 import { FUZZ_TARGETS } from "../fuzz/targets.ts";
 
-const RUNS = Number(process.env["FUZZ_RUNS"] ?? 120);
+const RUNS = Number(process.env["FUZZ_RUNS"] ?? 400);
 const WITHIN_MS = 60_000;
 
 for (const target of FUZZ_TARGETS) {

@@ -14,10 +14,13 @@ import { encodeJobDiff, encodeSnapshotDiff } from "../../lib/model/diff_json.ts"
 import { encodeSnapshot } from "../../lib/model/encode.ts";
 import { encodeIsolation } from "../../lib/model/isolation_json.ts";
 import { encodeRecordingHead, encodeSample } from "../../lib/model/job_sample_json.ts";
+import type { Reset } from "../../lib/model/reset.ts";
+import { encodeReset } from "../../lib/model/reset_json.ts";
 import { encodeLint } from "../../lib/render/lint_json.ts";
 import { isolationCase } from "../unit/analysis/isolation_case.ts";
 import { MIB, sampleOf, tell, TOLERANCE } from "./job_story.ts";
 import { type MachineSpec, observe, type ProcessSpec } from "./machine.ts";
+import { RESETS } from "./resets.ts";
 import { WORLDS } from "./worlds.ts";
 
 const AT = "2026-11-30T12:00:00.000Z";
@@ -157,4 +160,5 @@ export const EXAMPLES: Readonly<Record<string, readonly object[]>> = {
       return encodeLint(findings, { files: ["train.py"], ending: judgeFindings(findings) });
     }),
   ],
+  "gpuctl.reset/1": Object.values<Reset>(RESETS).map(encodeReset),
 };

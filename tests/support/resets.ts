@@ -1,7 +1,7 @@
 /** Resets as people meet them, by name: what a renderer draws and what a document is made of. */
-import { findBlockers } from "../../lib/analysis/reset_blockers.ts";
+import { findBlockers, findClockBlockers } from "../../lib/analysis/reset_blockers.ts";
 import { judgeResetNeeds } from "../../lib/analysis/reset_need.ts";
-import { planReset } from "../../lib/analysis/reset_plan.ts";
+import { planClocks, planReset } from "../../lib/analysis/reset_plan.ts";
 import { judgeResetResult } from "../../lib/analysis/reset_result.ts";
 import { absent, known } from "../../lib/core/reading.ts";
 import { bytes, milliseconds } from "../../lib/core/units.ts";
@@ -109,6 +109,15 @@ function planOf(scene: ResetScene): { readonly input: ResetInput; readonly reset
   return { input, reset };
 }
 
+/** Only the clocks of a GPU at work. */
+function planOfClocks(): Reset {
+  const { input, reset } = planOf({ machine: { processes: [{ pid: 812, touch: "context" }] } });
+  const blockers = findClockBlockers(input);
+  const steps = planClocks(input, blockers, { graphics: true, memory: true, applications: false });
+  return { ...reset, blockers, steps };
+}
+
+const clocks = planOfClocks();
 const ready = planOf(READY);
 const before = ready.input.gpus;
 const healthy = resetInput().gpus[0];
@@ -132,6 +141,12 @@ export const RESETS = {
   "station-with-flags": planOf({ ...STATION, flags: { evict: true, stopServices: true } }).reset,
   hostile: planOf(HOSTILE).reset,
   "nothing-to-mend": planOf({}).reset,
+  clocks,
+  "clocks-done": {
+    ...clocks,
+    outcome: "done",
+    steps: clocks.steps.map((step) => ({ ...step, state: "done", took: milliseconds(90) })),
+  },
   blocked: { ...planOf({ ...READY, flags: { isRoot: false } }).reset, outcome: "blocked" },
   done: {
     ...ready.reset,

@@ -24,6 +24,7 @@ export function runningWorld(
       listPids: () => [...processes().keys()],
       readProcess: (id) => Promise.resolve(processes().get(id)),
       readUsers: () => known(USERS),
+      readGroups: () => known(new Map()),
       [Symbol.dispose]: () => {},
     },
     origins: {

@@ -109,7 +109,7 @@ const ipcImporter = snapshot([account(0, listed(context(1302, 3590)))], {
     devices: [device(0, "used", 3590)],
     evidence: [
       "is a worker of Python's multiprocessing (spawn), and its pipe to its main process has no other end",
-      "memory that its owner shared with it (CUDA IPC) is now counted as its own",
+      "memory that its owner shared with it (CUDA IPC) would count as its own now",
     ],
     advice: endSafely(1302),
   })],

@@ -5,6 +5,7 @@ import { CLEANUP_PARTS, CLEANUP_SCHEMA, CLEANUP_SCHEMA_NAME } from "./cleanup.ts
 import { DIFF_PARTS, DIFF_SCHEMA, DIFF_SCHEMA_NAME } from "./diff.ts";
 import { ISOLATION_PARTS, ISOLATION_SCHEMA, ISOLATION_SCHEMA_NAME } from "./isolation.ts";
 import { LINT_PARTS, LINT_SCHEMA, LINT_SCHEMA_NAME } from "./lint.ts";
+import { RESET_PARTS, RESET_SCHEMA, RESET_SCHEMA_NAME } from "./reset.ts";
 import { SAMPLES_PARTS, SAMPLES_SCHEMA, SAMPLES_SCHEMA_NAME } from "./sample.ts";
 import { SNAPSHOT_PARTS, SNAPSHOT_SCHEMA, SNAPSHOT_SCHEMA_NAME } from "./snapshot.ts";
 
@@ -63,6 +64,12 @@ export const DOCUMENTS: readonly DocumentSchema[] = [
     summary: "What gpuctl verify-isolation --lint prints with --json and without a command",
     schema: LINT_SCHEMA,
     parts: LINT_PARTS,
+  },
+  {
+    name: RESET_SCHEMA_NAME,
+    summary: "What gpuctl reset-gpu --json prints",
+    schema: RESET_SCHEMA,
+    parts: RESET_PARTS,
   },
 ];
 

@@ -20,7 +20,7 @@ export const RESET_STEP = record({
   unit: described(NULLABLE_TEXT, "The systemd unit that it stops or starts"),
   what: described(TEXT, "In words"),
   command: described(v.nullable(list(TEXT)), "What is run, word by word; null for what gpuctl does itself"),
-  isUndo: described(FLAG, "Undoes an earlier step: done also after a failure"),
+  undo: described(FLAG, "Undoes an earlier step: done also after a failure"),
   state: described(oneOf(STEP_STATES), "What became of it"),
   answer: described(NULLABLE_TEXT, "What came of it, explained; null where there is nothing to say"),
   tookMs: described(v.nullable(MILLISECONDS), "Milliseconds that it took; null where it was not done"),

@@ -15,6 +15,9 @@ import { excerpt, findAbsence, findBusId } from "./values.ts";
 /** More than any machine has. */
 const MOST_GPUS = 1024;
 
+/** Process rows of a text. 16 GPUs with the 950 processes that a driver lists of each have half as many. */
+const MOST_PROCESSES = 32_768;
+
 /** A log of failed looks repeats them for ever. */
 const MOST_REFUSALS = 64;
 
@@ -27,7 +30,7 @@ export interface RawText {
 /**
  * Joins parts. Of several of one kind the last counts; where two kinds give a value, the fuller kind's stands.
  *
- * @throws {SyntaxError} if the text names more GPUs than a machine can have.
+ * @throws {SyntaxError} if the text names more GPUs or processes than a machine can have.
  */
 export function joinParts(parts: readonly [RawPart, ...RawPart[]]): RawText {
   // Each of several outputs says it again.
@@ -61,7 +64,18 @@ export function joinParts(parts: readonly [RawPart, ...RawPart[]]): RawText {
       `Cannot read the text as output of nvidia-smi as a machine has at most ${MOST_GPUS} GPUs: it names ${whole.gpus.length}`,
     );
   }
+  const processes = countProcesses(whole);
+  if (processes > MOST_PROCESSES) {
+    throw new SyntaxError(
+      `Cannot read the text as output of nvidia-smi as a machine has at most ${MOST_PROCESSES} processes on its GPUs: it names ${processes}`,
+    );
+  }
   return { whole, refusals };
+}
+
+function countProcesses({ gpus, loose, holders = [] }: RawPart): number {
+  const listings = [loose, ...gpus.map(({ listing }) => listing)];
+  return listings.reduce((sum, listing) => sum + (listing?.rows.length ?? 0), holders.length);
 }
 
 function addGpus(whole: RawPart, part: RawPart): void {

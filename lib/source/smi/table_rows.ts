@@ -27,6 +27,8 @@ export function collectTableRows(lines: readonly string[], at: number): { rows: 
   const rows: TableRow[] = [];
   const fold = findFold(lines, at);
   let end = at;
+  /** Bars of the last ruler; 0 before there is one. */
+  let bars = 0;
   for (let line = at; line < lines.length;) {
     const text = (lines[line] ?? "").trim();
     if (text === "") {
@@ -35,7 +37,8 @@ export function collectTableRows(lines: readonly string[], at: number): { rows: 
       continue;
     }
     if (!isRowStart(text) || (rows.length > 1 && isBanner(text))) break;
-    const { row, next } = fold === undefined ? joinSoft(lines, line, rows) : joinFolded(lines, line, fold);
+    const { row, next } = fold === undefined ? joinSoft(lines, line, bars) : joinFolded(lines, line, fold);
+    if (isRuler(row.text)) bars = countBars(row.text);
     rows.push(row);
     line = end = next;
   }
@@ -99,12 +102,10 @@ function joinFolded(
 function joinSoft(
   lines: readonly string[],
   line: number,
-  before: readonly TableRow[],
+  bars: number,
 ): { row: TableRow; next: number } {
   const first = (lines[line] ?? "").trim();
   if (isRuler(first)) return { row: { text: first, line, isWhole: true }, next: line + 1 };
-  const ruler = before.findLast((row) => isRuler(row.text));
-  const bars = ruler === undefined ? 0 : countBars(ruler.text);
   let text = first;
   let next = line + 1;
   while (next <= line + 3 && continues(text, lines[next], bars)) {
@@ -114,7 +115,7 @@ function joinSoft(
   if (next === line + 1 || !isClosed(text)) {
     return { row: { text: first, line, isWhole: isClosed(first) }, next: line + 1 };
   }
-  return { row: { text, line, isWhole: ruler !== undefined }, next };
+  return { row: { text, line, isWhole: bars > 0 }, next };
 }
 
 /** Whether a line is the rest of a row. One that begins with a bar is, if the row then has as many bars as the ruler. */

@@ -6,7 +6,7 @@ import { absent, known } from "../../../lib/core/reading.ts";
 import { parseRuleFile } from "../../../commands/rule_file.ts";
 import { locateToml } from "../../../lib/model/toml_places.ts";
 import { reportOf } from "../../support/machine.ts";
-import { USERS } from "../../unit/analysis/rules_case.ts";
+import { GROUPS, USERS } from "../../unit/analysis/rules_case.ts";
 
 const { gpus } = reportOf({ gpus: [{}, {}], processes: [] });
 
@@ -56,7 +56,7 @@ function isInside(
 test("parseRuleFile() takes any text, and each of its mistakes points into that text", () => {
   fc.assert(fc.property(fc.oneof(text, written), (source) => {
     const file = parseRuleFile(source);
-    const { mistakes } = resolveRules(file, { gpus, users: known(USERS) });
+    const { mistakes } = resolveRules(file, { gpus, users: known(USERS), groups: known(GROUPS) });
     assert.ok(mistakes.length >= file.mistakes.length);
     for (const { place, message } of mistakes) {
       assert.ok(isInside(source, place), `${place.line}:${place.column} ${message}`);
@@ -67,7 +67,11 @@ test("parseRuleFile() takes any text, and each of its mistakes points into that 
 
 test("resolveRules() has a line that opens a rule for every rule that it takes", () => {
   fc.assert(fc.property(written, (source) => {
-    const { rules } = resolveRules(parseRuleFile(source), { gpus, users: absent("no-permission") });
+    const { rules } = resolveRules(parseRuleFile(source), {
+      gpus,
+      users: absent("no-permission"),
+      groups: known(GROUPS),
+    });
     for (const { line } of rules) assert.equal(source.split("\n")[line - 1], "[[rule]]");
     assert.equal(new Set(rules.map(({ line }) => line)).size, rules.length);
   }));

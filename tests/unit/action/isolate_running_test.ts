@@ -180,16 +180,18 @@ test("isolateRunning() says that a process ended while it was watched", async ()
   assert.deepEqual([judged.verdict, judged.notes[0]], ["isolated", "PID 100 ended during the watch"]);
 });
 
-test("isolateMachine() holds a Slurm job to what any of its processes was given", async () => {
+test("isolateMachine() holds a Slurm job to what it was given, read from its processes without a GPU too", async () => {
   const owner = { slurmJob: "7" };
+  const job: ProcessSpec = { pid: 100, owner, touch: "context", on: [0] };
   const script: ProcessSpec = { pid: 90, owner, environment: { SLURM_JOB_GPUS: "1" } };
   const { isolation } = await isolateMachine({
     file: parseRuleFile('[[rule]]\nslurm-job = "*"\ngpus = "given"'),
     source: { kind: "nvml" },
     look: LOOK,
-    watch: undefined,
+    watch: SECOND,
     threshold: bytes(0),
     check: ({ mistakes }) => assert.deepEqual(mistakes, []),
-  }, runningWorld({ machine: () => two(script, { pid: 100, owner, touch: "context", on: [0] }) }));
+    // The first look has read everybody of this machine: who came later was read by nobody yet.
+  }, runningWorld({ machine: (at) => at < 500 ? two(job) : two(job, script) }));
   assert.deepEqual(broken(isolation), [[100, 0, "variable-missing"]]);
 });

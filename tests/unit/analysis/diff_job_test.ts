@@ -460,3 +460,22 @@ test("diffJob() judges only the GPUs that were asked for", () => {
 
   assert.deepEqual(diff.gpus.map(({ index, verdict }) => [index, verdict.kind]), [[1, "unchanged"]]);
 });
+
+test("diffJob() does not blame the job for the 9 MiB that come with each new context of others", () => {
+  const others: MachineSpec = { processes: [stranger(774)], gpus: [{ usedMib: 774 + 9 }] };
+  const both: MachineSpec = { processes: [worker, stranger(774)], gpus: [{ usedMib: 4096 + 774 + 18 }] };
+  const story = {
+    before: IDLE,
+    run: [[100, both], [200, both]],
+    settle: [[1005, both], [1085, others]],
+    after: others,
+    job: [900],
+    ranForMs: 1000,
+  } as const;
+  const diff = tell(story);
+  assert.deepEqual([gpuOf(diff).verdict, gpuOf(diff).left], [{ kind: "released", in: known(85) }, known(0)]);
+
+  const leaked: MachineSpec = { ...others, gpus: [{ usedMib: 774 + 9 + 40 }] };
+  const leaking = tell({ ...story, settle: [[1005, both], [1085, leaked]], after: leaked });
+  assert.deepEqual([gpuOf(leaking).verdict.kind, gpuOf(leaking).left], ["unknown", known(49 * MIB)]);
+});

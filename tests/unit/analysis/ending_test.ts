@@ -46,7 +46,7 @@ test("planEnding() ends an orphan that was one in both looks", () => {
       evidence: [
         "was started by multiprocessing (spawn_main … --multiprocessing-fork)",
         "the Python program that started it has ended: its parent is now PID 1 (systemd)",
-        "memory that its owner shared with it (CUDA IPC) is now counted as its own",
+        "memory that its owner shared with it (CUDA IPC) would count as its own now",
       ],
       command:
         "python3 -c 'from multiprocessing.spawn import spawn_main; spawn_main()' --multiprocessing-fork",

@@ -112,7 +112,7 @@ test("judgeByRules() proves nothing of a process whose owner could not be read",
   assert.deepEqual(judged.problems, [{
     subject: "PID 100",
     reason: absent("no-permission"),
-    message: "Whether the rule in line 1 is for PID 100 is not known: no permission",
+    message: "Whether PID 100 is one that the rule in line 1 is for is not known: no permission",
   }]);
   assert.deepEqual(judged.rules?.map(({ verdict }) => verdict), ["unproven", "unproven"]);
 });
@@ -155,6 +155,11 @@ test("judgeByRules() leaves parts of the machine alone unless a rule names them"
   const owner = { container: { id: "c", runtime: "docker", isMonitor: false } as const };
   const inContainer = judgeCase({ rules: none, machine: four({ ...server, owner }) });
   assert.equal(inContainer.violations.length, 4);
+  const unread = judgeCase({ rules: none, machine: four({ ...server, hides: ["executable"] }) });
+  assert.deepEqual([unread.verdict, unread.problems.map(({ message }) => message)], [
+    "unproven",
+    ["Whether PID 50 is a part of the machine is not known: no permission (its program)"],
+  ]);
   const ofAlice = judgeCase({ rules: none, machine: four({ ...server, user: ALICE }) });
   assert.equal(ofAlice.violations.length, 4);
 });

@@ -85,6 +85,21 @@ test("judgeIsolation() takes no part of the machine for an intruder", () => {
   ]);
 });
 
+test("judgeIsolation() proves nothing of somebody who may be a part of the machine", () => {
+  const other = {
+    pid: 99,
+    comm: "Xorg",
+    program: "/usr/bin/Xorg",
+    user: { uid: 0, name: "root" },
+    owner: {},
+  };
+  const judged = judge({ other: { ...other, hides: ["executable"] } });
+  assert.deepEqual([judged.verdict, judged.problems.map(({ message }) => message)], [
+    "unproven",
+    ["GPU 1: whether PID 99 is a part of the machine is not known: no permission (its program)"],
+  ]);
+});
+
 test("judgeIsolation() names an intruder of whom nothing is known by the pid alone", () => {
   const [violation] = judge({ other: { pid: 98 } }).violations;
   assert.deepEqual([violation?.pid, violation?.command, violation?.party, violation?.explanation], [

@@ -5,13 +5,13 @@ import { matchParty } from "../../../lib/analysis/rule_matching.ts";
 import { absent, known } from "../../../lib/core/reading.ts";
 import { parseRuleFile } from "../../../commands/rule_file.ts";
 import { observe, type ProcessSpec, reportOf, uuidOf } from "../../support/machine.ts";
-import { ALICE, BOB, USERS } from "./rules_case.ts";
+import { ALICE, BOB, GROUPS, USERS } from "./rules_case.ts";
 
 const { gpus } = reportOf({ gpus: [{}, {}, {}], processes: [] });
 const ID = "0123456789ab".padEnd(64, "0");
 
 function resolve(text: string, users: Parameters<typeof resolveRules>[1]["users"] = known(USERS)) {
-  return resolveRules(parseRuleFile(text), { gpus, users });
+  return resolveRules(parseRuleFile(text), { gpus, users, groups: users.ok ? known(GROUPS) : users });
 }
 
 /** Whether a rule of these keys is for a process. */
@@ -66,7 +66,7 @@ test("resolveRules() tells what the machine does not have together with what mak
     [
       '[[rule]]\nusr = "x"\ngpus = 0',
       '[[rule]]\nuser = ["alcie", "\\u001b[2Jzed"]\ngpus = "0,7"',
-      '[[rule]]\nunit = "a"\ngpus = "given"',
+      '[[rule]]\nunit = "a"\ngpus = "given"\ngroup = "student"',
       '[[rule]]\nunit = "a"\ngpus = "none"\nexclusive = true',
       '[[rule]]\nunit = "a"\ngpus = ["0", "x\\n"]',
       '[default]\ngpus = "given"',
@@ -78,9 +78,10 @@ test("resolveRules() tells what the machine does not have together with what mak
     '5:1 this machine has no user "\\u{1b}[2Jzed"; name those of a directory service by uid',
     "6:1 Cannot select GPU 7: this machine has GPU 0, 1, 2",
     '9:1 "given" needs slurm-job, container, pod: nothing else is given GPUs of its own',
-    '13:1 "exclusive" needs GPUs: "any" and "none" are nobody\'s own',
-    '16:1 Cannot parse "x" as a GPU: expected an index, a range, a UUID or a PCI address',
-    '18:1 "given" needs a rule by slurm-job, container, pod',
+    '10:1 this machine has no group "student"; did you mean "students"?',
+    '14:1 "exclusive" needs GPUs: "any" and "none" are nobody\'s own',
+    '17:1 Cannot parse "x" as a GPU: expected an index, a range, a UUID or a PCI address',
+    '19:1 "given" needs a rule by slurm-job, container, pod',
   ]);
 });
 
@@ -99,7 +100,7 @@ test("matchParty() lets * stand for any text and nothing else for another", () =
   for (const pattern of ["*", "triton*", "*.service", "triton-*.service", "t*-*.*e", "triton-7.service"]) {
     assert.equal(match(`unit = "${pattern}"`, { owner }), "yes", pattern);
   }
-  for (const pattern of ["triton", "*7", "triton-7.service*x", "TRITON*", "*on*on*"]) {
+  for (const pattern of ["triton", "*7", "triton-7.service*x", "TRITON*", "*on*on*", "triton-7.s*service"]) {
     assert.equal(match(`unit = "${pattern}"`, { owner }), "no", pattern);
   }
   assert.equal(match('slurm-job = "*"', { owner }), "yes");
@@ -132,7 +133,24 @@ test("matchParty() leaves open what cannot be read, unless another key says no",
   assert.deepEqual(match('user = "alice"', { hides: ["identity"] }), denied);
   assert.deepEqual(match('unit = "a.service"', { hides: ["owner"] }), denied);
   assert.equal(match('user = "bob"\nunit = "a.service"', { hides: ["owner"] }), "no");
+  const elsewhere = { hides: ["identity"], owner: { unit: "b.service" } } as const;
+  assert.equal(match('user = "alice"\nunit = "a.service"', elsewhere), "no");
   assert.equal(match('user = "*"', { hides: ["identity"] }), "yes");
+});
+
+test("matchParty() knows the members of a group, and leaves open who is not among the machine's users", () => {
+  assert.equal(match('group = "students"', {}), "yes");
+  assert.equal(match('group = ["staff", "stu*"]', {}), "yes");
+  assert.equal(match('group = "students"', { user: BOB }), "no");
+  assert.deepEqual(
+    match('group = "students"', { user: { uid: 5000, name: "carol" } }),
+    absent("not-reported", "the groups of user 5000 are not known here"),
+  );
+  assert.deepEqual(match('group = "students"', { hides: ["identity"] }), absent("no-permission"));
+  assert.deepEqual(
+    match('group = "students"', { users: "unread" }),
+    absent("not-reported", "the groups of user 1000 are not known here"),
+  );
 });
 
 test("matchParty() goes by a user's number, as a user of a directory service has no name here", () => {

@@ -250,8 +250,13 @@ const FACTS: readonly [string, ResetScene, readonly (readonly [Blocker["kind"], 
     ["a virtual machine", { facts: { platform: known("virtual-machine") } }, [["platform", "warning"]]],
     ["an unknown platform", { facts: { platform: absent("failed") } }, [["platform", "warning"]]],
     [
-      "unreadable processes",
+      "processes that root cannot read",
       { machine: { processes: [], reader: { unreadable: 3 } } },
+      [["unseen-processes", "warning"]],
+    ],
+    [
+      "processes that a user cannot read",
+      { machine: { processes: [], reader: { unreadable: 3, isRoot: false } } },
       [["unseen-processes", "nobody"]],
     ],
     [

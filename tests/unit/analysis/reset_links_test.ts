@@ -114,13 +114,16 @@ test("groupForReset() puts linked GPUs into one command and all others into one 
   assert.deepEqual(groups, [[0], [1, 3], [2]]);
 });
 
-test("groupForReset() keeps a link of which only one end knows", () => {
-  const known0 = { architecture: known("Volta"), nvlinkPeers: known(ADDRESSES.slice(0, 1)) };
-  const scene: ResetScene = {
+test("findLinkBlockers() and groupForReset() keep a link of which only one end knows", () => {
+  const scene = (chosen: readonly number[]): ResetScene => ({
     machine: { gpus: [{}, {}], processes: [] },
-    gpus: { 1: { has: known0 } },
-    chosen: [0, 1],
-  };
-  const groups = groupForReset(resetInput(scene)).map((group) => group.map(({ index }) => index));
+    gpus: {
+      0: { has: { architecture: known("Volta") } },
+      1: { has: { architecture: known("Volta"), nvlinkPeers: known(ADDRESSES.slice(0, 1)) } },
+    },
+    chosen,
+  });
+  assert.deepEqual(findLinkBlockers(resetInput(scene([0]))).map(({ who }) => who), ["GPU 1"]);
+  const groups = groupForReset(resetInput(scene([0, 1]))).map((group) => group.map(({ index }) => index));
   assert.deepEqual(groups, [[0, 1]]);
 });

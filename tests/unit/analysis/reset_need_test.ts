@@ -64,6 +64,11 @@ test("judgeResetNeed() does not know without the recovery action, nor without th
     reasons: [ACTION_UNKNOWN, "the history of its errors is not known: no permission"],
     processes: [],
   });
+  const cut = known({ xids: [], switchErrors: [], isWhole: false });
+  assert.deepEqual(judge({ facts: { kernelLog: cut } }).reasons, [
+    NO_ACTION,
+    "the kernel log no longer reaches back to boot: earlier errors are not known",
+  ]);
   assert.deepEqual(judge({ facts: { kernelLog: absent("no-permission") } }), {
     advice: "none",
     reasons: [NO_ACTION, "the history of its errors is not known: no permission"],
@@ -145,6 +150,17 @@ test("judgeResetNeed() knows the latched utilization, and its milder cure", () =
     ],
     processes: [],
   });
+  const latched = (machine: ResetScene["machine"], has = {}) =>
+    judge({ ...(machine && { machine }), gpus: { 0: { utilization: known(percent(100)), ...has } } }).reasons
+      .some((
+        reason,
+      ) => reason.startsWith("it claims"));
+  assert.deepEqual([
+    latched({ processes: [{ pid: 812, touch: "visible" }] }),
+    latched({ processes: [], dead: [{ pid: 794, mib: 9 }] }),
+    latched({ processes: [] }, { memoryUsed: known(bytes(GIB)) }),
+    latched({ processes: [] }),
+  ], [false, false, false, true]);
   const busy = { processes: [{ pid: 812, touch: "context" as const }] };
   assert.equal(judge({ machine: busy, gpus: { 0: { utilization: known(percent(100)) } } }).advice, "none");
 });
@@ -161,6 +177,19 @@ test("judgeResetNeed() wants what is pending applied: at once on a free GPU, aft
   const machine = { processes: [{ pid: 812, touch: "context" as const }] };
   assert.deepEqual(judge({ machine, gpus: { 0: pending } }), { advice: "drain", reasons, processes: [] });
   assert.equal(judge({ gpus: { 0: { has: { hasRetirementPending: known(true) } } } }).advice, "reset");
+});
+
+test("judgeResetNeed() says what the driver does not tell while MIG is on", () => {
+  const on = {
+    migMode: known({ current: true, pending: true }),
+    has: { remappedRows: absent("not-supported") },
+  };
+  assert.deepEqual(judge({ gpus: { 0: on } }), {
+    advice: "none",
+    reasons: [NO_ACTION, "whether rows of its memory wait for a reset is not told while MIG is on"],
+    processes: [],
+  });
+  assert.equal(judge({ gpus: { 0: { has: on.has } } }).reasons.length, 1);
 });
 
 test("judgeResetNeed() sends a card whose remapping failed to be replaced, not to be reset", () => {

@@ -15,6 +15,10 @@ export const USERS: ReadonlyMap<Uid, string> = new Map([
   [uid(1000), "alice"],
   [uid(1001), "bob"],
 ]);
+export const GROUPS: ReadonlyMap<string, ReadonlySet<Uid>> = new Map([
+  ["students", new Set([uid(1000)])],
+  ["staff", new Set([uid(1001)])],
+]);
 export const ALICE = { uid: 1000, name: "alice" };
 export const BOB = { uid: 1001, name: "bob" };
 export const ROOT = { uid: 0, name: "root" };
@@ -37,6 +41,7 @@ export function machineInput(spec: RulesCase): MachineInput {
   const { mistakes, ...rules } = resolveRules(parseRuleFile(spec.rules), {
     gpus: report.value.gpus,
     users: known(USERS),
+    groups: known(GROUPS),
   });
   if (mistakes[0]) throw new Error(mistakes[0].message);
   const tally = new IsolationTally();

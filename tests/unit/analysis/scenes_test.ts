@@ -215,3 +215,18 @@ test("attribute() says of an adopted process that nobody reads its output, and d
     "its starter has ended and its output goes into a pipe that nobody reads: it may have been left by mistake",
   ]);
 });
+
+test("attribute() calls 9 MiB beside each context what it is, and not managed memory", () => {
+  const snapshot = attribute(observe({
+    processes: [
+      { pid: 800, touch: "context", on: [0], mib: 774 },
+      { pid: 801, touch: "context", on: [0], mib: 774 },
+    ],
+    gpus: [{ usedMib: 2 * 774 + 18 }],
+  }));
+
+  assert.deepEqual(snapshot.gpus.map(({ unattributed, cause }) => [unattributed, cause]), [[
+    { ok: true, value: 18 * 1024 ** 2 },
+    "every context costs about 9 MiB beside what is listed, and a process that only sees the GPU about 3 MiB",
+  ]]);
+});

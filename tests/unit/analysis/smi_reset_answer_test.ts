@@ -101,7 +101,7 @@ test("judgeResetAnswer() claims success only with status 0 and a line for each G
   assert.equal(refusalOf(ended(DONE, 0), []), "unfinished");
   assert.equal(refusalOf(ended(DONE, 255)), "status");
   assert.equal(
-    refusalOf(ended(`maybe GPU 00000000:C1:00.0 was successfully reset. or not`, 0)),
+    refusalOf(ended("Not so: GPU 00000000:C1:00.0 was successfully reset.", 0)),
     "unfinished",
   );
   assert.equal(

@@ -82,7 +82,7 @@ test("judgeXids() lets the driver's own word overrule what came before it, and n
 });
 
 test("judgeXids() leaves out other GPUs, and what came before the last reset", () => {
-  const other = { ...xid(79, SECOND), busId: parseBusId("0000:3b:00.0") };
+  const other = { ...xid(79, 3 * SECOND), busId: parseBusId("0000:3b:00.0") };
   assert.deepEqual(judgeXids([other, xid(119, SECOND)], { ...SCOPE, lastReset: 2 * SECOND }), {
     action: "none",
     reasons: [],

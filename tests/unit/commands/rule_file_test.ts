@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { parseRuleFile } from "../../../commands/rule_file.ts";
 
@@ -88,4 +89,11 @@ test("parseRuleFile() refuses a file that says nothing, and rules in another for
     "1:1 a rule begins with [[rule]], as there may be several",
   ]);
   assert.deepEqual(mistakesIn("rule = [1]"), ["1:1 this must be a table"]);
+});
+
+test("docs/isolation-rules.md shows rules that can be read", () => {
+  const page = readFileSync(new URL("../../../docs/isolation-rules.md", import.meta.url), "utf8");
+  const [, example] = /```toml\n(.*?)```/s.exec(page) ?? [];
+  const { rules, default: fallback, mistakes } = parseRuleFile(example ?? "");
+  assert.deepEqual([rules.length, fallback?.gpus, mistakes], [4, ["none"], []]);
 });

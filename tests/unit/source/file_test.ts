@@ -6,7 +6,13 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { encodeSnapshot } from "../../../lib/model/encode.ts";
 import { renderJson } from "../../../lib/render/json.ts";
-import { isSnapshotText, MOST_FILE_BYTES, readFileText, readSnapshotFile } from "../../../lib/source/file.ts";
+import {
+  isSnapshotText,
+  MOST_FILE_BYTES,
+  readFileText,
+  readSnapshotFile,
+  toSnapshot,
+} from "../../../lib/source/file.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { WORLDS } from "../../support/worlds.ts";
 
@@ -63,6 +69,16 @@ test("readSnapshotFile() refuses a file that was cut", () => {
     failure: "unavailable",
     message: `Cannot read ${path} as a snapshot: it is not JSON, or not all of it`,
   });
+});
+
+test("toSnapshot() refuses a text with more objects and lists than any snapshot before it parses it", () => {
+  for (const text of ['{"a":'.repeat(2_000_001), `{"a":[${"{},".repeat(2_000_000)}{}]}`]) {
+    assert.throws(() => toSnapshot(text, "a.json"), {
+      name: "GpuctlError",
+      failure: "unavailable",
+      message: "Cannot read a.json as a snapshot: it has more objects and lists than any",
+    });
+  }
 });
 
 test("readFileText() refuses a file that is too large before it reads any of it", () => {

@@ -37,6 +37,7 @@ test("DOCUMENTS names every document once, in short as in full", () => {
     "audit",
     "verify-isolation",
     "lint",
+    "reset",
   ]);
   assert.deepEqual(Object.keys(EXAMPLES), names);
 });

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { WHYS } from "../../../../lib/core/reading.ts";
 import { END_OUTCOMES } from "../../../../lib/model/cleanup.ts";
 import { DIFF_VERDICTS } from "../../../../lib/model/diff.ts";
+import { RESET_ADVICE, RESET_OUTCOMES } from "../../../../lib/model/reset.ts";
 import { DOCUMENTS, shortNameOf } from "../../../../lib/model/schema/documents.ts";
 import { renderSnapshotCsv } from "../../../../lib/render/snapshot_csv.ts";
 import { publishedSchema } from "../../../support/documents.ts";
@@ -75,9 +76,15 @@ test("docs/json.md lists every document, and has the keys of each as its schema 
 });
 
 test("docs/json.md explains every reason, verdict and outcome", () => {
-  const explained = ([["What null means", "why"], ["diff", "verdict"], ["clean-zombies", "outcome"]] as const)
-    .map(([heading, column]) => rowsBelow(heading, column).map(([word]) => word));
-  assert.deepEqual(explained, [quoted(WHYS), quoted(DIFF_VERDICTS), quoted(END_OUTCOMES)]);
+  const explained = ([
+    ["What null means", "why"],
+    ["diff", "verdict"],
+    ["clean-zombies", "outcome"],
+    ["reset", "advice"],
+    ["reset", "outcome"],
+  ] as const).map(([heading, column]) => rowsBelow(heading, column).map(([word]) => word));
+  const words = [WHYS, DIFF_VERDICTS, END_OUTCOMES, RESET_ADVICE, RESET_OUTCOMES];
+  assert.deepEqual(explained, words.map(quoted));
 });
 
 test("docs/json.md has the columns of the CSV table in their order", () => {

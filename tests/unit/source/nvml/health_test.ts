@@ -35,6 +35,7 @@ function callsOfDevice(withHealth: boolean): ReadonlySet<NvmlSymbol> {
     index: gpuIndex(0),
     withUtilization: false,
     withHealth,
+    withAccounting: false,
     pidLimit: 32768,
     identity: { uuid: gpuUuid("GPU-1"), name: nothing, busId: nothing, minor: nothing },
     slowModes: { displayActive: nothing, migMode: nothing },

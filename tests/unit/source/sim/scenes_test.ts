@@ -225,3 +225,38 @@ test("holdMemory() obeys CUDA_VISIBLE_DEVICES, unless the job sets it too late",
   const late = await machine.hold(["--bytes", "0", "--gpu", "1", "--late-variable"]);
   assert.deepEqual(await machine.memory(), [[518, { [late.ready]: 518 }], SEEN]);
 });
+
+test("holdMemory() gives each rank a context on the GPU of each other one if told", async () => {
+  await using machine = startMachine({ gpus: 4 });
+  const words = ["--ranks", "3", "--gpu", "0,1,3", "--peer-contexts", "--bytes", "256MiB"];
+  const { holders: [first = 0, second = 0, third = 0] } = await machine.hold(words);
+
+  assert.deepEqual(await machine.memory(), [
+    [774 + 2 * 518, { [first]: 774, [second]: 518, [third]: 518 }],
+    [774 + 2 * 518, { [first]: 518, [second]: 774, [third]: 518 }],
+    [9, {}],
+    [774 + 2 * 518, { [first]: 518, [second]: 518, [third]: 774 }],
+  ]);
+});
+
+test("holdMemory() obeys what the job sets before CUDA starts, which /proc does not show", async () => {
+  await using machine = startMachine();
+  const { ready } = await machine.hold(["--bytes", "0", "--set-visible-devices", "1"], {
+    CUDA_VISIBLE_DEVICES: "0",
+  });
+
+  assert.deepEqual(await machine.memory(), [[0, {}], [518, { [ready]: 518 }]]);
+  assert.ok(readFileSync(`/proc/${ready}/environ`, "utf8").split("\0").includes("CUDA_VISIBLE_DEVICES=0"));
+});
+
+test("holdMemory() leaves nothing of the environment of a job that writes over it", async () => {
+  await using machine = startMachine();
+  const words = ["--bytes", "0", "--erase-environment", "--for", "3s"];
+  const alone = await machine.hold(words, { CUDA_VISIBLE_DEVICES: "1" });
+  const { holders } = await machine.hold([...words, "--ranks", "2"]);
+
+  for (const pid of [alone.ready, ...holders]) {
+    const environment = readFileSync(`/proc/${pid}/environ`);
+    assert.deepEqual([environment.length > 0, environment.every((byte) => byte === 0)], [true, true]);
+  }
+});

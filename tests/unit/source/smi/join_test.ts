@@ -166,3 +166,12 @@ test("parseSmiText() reads the instances of MIG names from before R470", () => {
   );
   assert.deepEqual(gpus?.[0]?.mig, [`MIG-${A}/2/1 gi 2; ci 1; profile 3g.20gb`]);
 });
+
+test("parseSmiText() refuses a text with more processes than a machine has", () => {
+  const rows = Array.from({ length: 32_769 }, (_, place) => `${place + 1}, 1 MiB`);
+  assert.throws(() => parseSmiText(["pid, used_gpu_memory [MiB]", ...rows, ""].join("\n")), {
+    name: "SyntaxError",
+    message:
+      "Cannot read the text as output of nvidia-smi as a machine has at most 32768 processes on its GPUs: it names 32769",
+  });
+});

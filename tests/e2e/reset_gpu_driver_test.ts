@@ -1,0 +1,499 @@
+/** `gpuctl reset-gpu` on stand-ins for the driver's library and nvidia-smi: what it does, in which order, and how it ends. */
+import assert from "node:assert/strict";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { NEEDS_ROOT } from "../support/as_nobody.ts";
+import { type ScenarioGpu, writeScenario } from "../support/nvml_stub.ts";
+import type { SmiOrderAnswer } from "../support/reset_smi.ts";
+import {
+  readReset,
+  readStepRecords,
+  type ResetLook,
+  type ResetMachine,
+  resetMachine,
+  statesOf,
+} from "../support/resetting.ts";
+
+const BUS = "00000000:10:00.0";
+const SECOND_BUS = "00000000:11:00.0";
+const NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] as const;
+const GIBIBYTE = 1024 ** 3;
+/** NVML_FI_DEV_GET_GPU_RECOVERY_ACTION: reset. */
+const NEEDS_RESET: ScenarioGpu["fields"] = [{ id: 230, value: 1 }];
+const SUCCESS = `GPU ${BUS} was successfully reset.\nAll done.\n`;
+const DONE = [
+  "close-helper done",
+  "persistence-off done",
+  "reset done",
+  "persistence-on done",
+  "read-again done",
+];
+
+/** Orders with the GPUs that they name, and how they ended. */
+function callsOf({ smi }: ResetMachine): string[] {
+  return smi.calls().map(({ order, buses, status }) => `${order} ${buses.join(",")} ${status}`);
+}
+
+function answerTo(kind: string, { steps }: ResetLook): string | null | undefined {
+  return steps.find((step) => step.kind === kind)?.answer;
+}
+
+test(
+  "gpuctl reset-gpu --yes switches persistence mode off, resets, switches it on again and reads the GPU",
+  NEEDS_ROOT,
+  async () => {
+    using machine = resetMachine({ scenario: { gpus: [{ fields: NEEDS_RESET, usedBytes: GIBIBYTE }, {}] } });
+    const reset = readReset(await machine.run(["0", "--yes", "--json"]), 0);
+
+    assert.equal(reset.outcome, "done");
+    assert.equal(reset.warranted, true);
+    assert.deepEqual(statesOf(reset), DONE);
+    assert.deepEqual(
+      reset.gpus.map(({ index, advice, back, memoryUsedBeforeBytes, memoryUsedAfterBytes, faults }) => [
+        index,
+        advice,
+        back,
+        memoryUsedBeforeBytes,
+        memoryUsedAfterBytes,
+        faults,
+      ]),
+      [[0, "reset", true, GIBIBYTE, 0, []]],
+    );
+    assert.deepEqual(callsOf(machine), [`pm0 ${BUS} 0`, `r ${BUS} 0`, `pm1 ${BUS} 0`]);
+    assert.deepEqual(machine.persistence(), ["1", "1"]);
+  },
+);
+
+test(
+  "gpuctl reset-gpu has no helper left and a session apart when nvidia-smi resets",
+  NEEDS_ROOT,
+  async () => {
+    using machine = resetMachine();
+    readReset(await machine.run(["0", "--yes", "--json"]), 0);
+    assert.deepEqual(
+      machine.smi.calls().map(({ order, siblings, signals, hasOwnSession }) => [
+        order,
+        siblings,
+        signals,
+        hasOwnSession,
+      ]),
+      [["pm0", [], [], true], ["r", [], [], true], ["pm1", [], [], true]],
+    );
+  },
+);
+
+test("gpuctl reset-gpu ends a helper that was started for another source first", NEEDS_ROOT, async () => {
+  using machine = resetMachine();
+  // The helper is started by the variable; the source on the command line, written so, is another request.
+  const env = { GPUCTL_SOURCE: "nvml" };
+  const args = ["0", "--yes", "--json", "--config", "/dev/null"];
+  readReset(await machine.run(args, { env }), 0);
+  assert.deepEqual(machine.smi.calls().flatMap(({ siblings }) => siblings), []);
+});
+
+test("gpuctl reset-gpu records each step before it is done and what came of it", NEEDS_ROOT, async () => {
+  using machine = resetMachine();
+  readReset(await machine.run(["0", "--yes", "--json"]), 0);
+  assert.deepEqual(
+    readStepRecords(machine.auditLog),
+    ["close-helper", "persistence-off", "reset", "persistence-on"].flatMap((kind) => [
+      `intent ${kind} planned`,
+      `outcome ${kind} done`,
+    ]),
+  );
+});
+
+test("gpuctl reset-gpu leaves persistence mode off where it was off", NEEDS_ROOT, async () => {
+  using machine = resetMachine({ scenario: { gpus: [{ persistence: 0 }, {}] } });
+  const reset = readReset(await machine.run(["0-1", "--yes", "--json"]), 0);
+  assert.deepEqual(callsOf(machine), [
+    `pm0 ${SECOND_BUS} 0`,
+    `r ${BUS} 0`,
+    `r ${SECOND_BUS} 0`,
+    `pm1 ${SECOND_BUS} 0`,
+  ]);
+  assert.deepEqual(reset.gpus.map(({ back }) => back), [true, true]);
+  assert.deepEqual(machine.persistence(), ["0", "1"]);
+});
+
+test("gpuctl reset-gpu without --yes does nothing and ends with 10", NEEDS_ROOT, async () => {
+  using machine = resetMachine();
+  const reset = readReset(await machine.run(["0", "--json"]), 10);
+  assert.equal(reset.outcome, "plan");
+  assert.deepEqual(statesOf(reset), DONE.map((step) => step.replace("done", "planned")));
+  assert.deepEqual([callsOf(machine), existsSync(machine.auditLog)], [[], false]);
+});
+
+test(
+  "gpuctl reset-gpu by nobody is a plan, and with --yes ends with 4 and does nothing",
+  NEEDS_ROOT,
+  async () => {
+    using machine = resetMachine();
+    assert.equal(readReset(await machine.run(["0", "--json"], { as: NOBODY }), 10).outcome, "plan");
+    const reset = readReset(
+      await machine.run(["0", "--json", "--yes"], { as: NOBODY, env: { XDG_STATE_HOME: "/tmp/none" } }),
+      4,
+    );
+    assert.equal(reset.outcome, "blocked");
+    assert.equal(reset.blockers.some(({ kind }) => kind === "not-root"), true);
+    assert.deepEqual(callsOf(machine), []);
+  },
+);
+
+test(
+  "gpuctl reset-gpu --yes ends with 5 and does nothing while a display is driven by the GPU",
+  NEEDS_ROOT,
+  async () => {
+    using machine = resetMachine({ scenario: { gpus: [{ display: 1 }] } });
+    const reset = readReset(await machine.run(["0", "--yes", "--json"]), 5);
+    assert.deepEqual([reset.outcome, reset.steps], ["blocked", []]);
+    assert.deepEqual(
+      reset.blockers.filter(({ clearedBy }) => clearedBy === "nobody").map(({ kind }) => kind),
+      [
+        "display",
+      ],
+    );
+    assert.deepEqual([callsOf(machine), existsSync(machine.auditLog)], [[], false]);
+  },
+);
+
+test(
+  "gpuctl reset-gpu stops the display manager with --stop-services and starts it again",
+  NEEDS_ROOT,
+  async () => {
+    using machine = resetMachine({ scenario: { gpus: [{ display: 1 }] }, services: ["gdm.service"] });
+    readReset(await machine.run(["0", "--yes", "--json"]), 5);
+    assert.deepEqual([machine.orders(), callsOf(machine)], [[], []]);
+
+    const reset = readReset(await machine.run(["0", "--yes", "--json", "--stop-services"]), 0);
+    assert.deepEqual(statesOf(reset), [
+      "stop-service gdm.service done",
+      ...DONE.slice(0, 4),
+      "start-service gdm.service done",
+      "read-again done",
+    ]);
+    assert.deepEqual(machine.orders(), ["stop gdm.service", "start gdm.service"]);
+  },
+);
+
+test(
+  "gpuctl reset-gpu resets nothing when a service cannot be stopped, and starts it again",
+  NEEDS_ROOT,
+  async () => {
+    using machine = resetMachine({
+      scenario: { gpus: [{ display: 1 }] },
+      services: ["gdm.service"],
+      before: { "stop gdm.service": "printf 'Job failed: \\033[2J\\n' >&2; exit 1" },
+    });
+    const reset = readReset(await machine.run(["0", "--yes", "--json", "--stop-services"]), 6);
+    assert.deepEqual(statesOf(reset), [
+      "stop-service gdm.service failed",
+      "close-helper skipped",
+      "persistence-off skipped",
+      "reset skipped",
+      "persistence-on skipped",
+      "start-service gdm.service done",
+      "read-again skipped",
+    ]);
+    assert.equal(
+      answerTo("stop-service", reset),
+      "systemctl ended with status 1: Job failed: \\u{1b}[2J",
+    );
+    assert.deepEqual([machine.orders(), callsOf(machine)], [["stop gdm.service", "start gdm.service"], []]);
+  },
+);
+
+test("gpuctl reset-gpu that cannot be recorded ends with 5 and does nothing", NEEDS_ROOT, async () => {
+  using machine = resetMachine();
+  const { status, stdout, stderr } = await machine.run([
+    "0",
+    "--yes",
+    "--audit-log",
+    "/proc/none/audit.jsonl",
+  ]);
+  assert.deepEqual([status, stdout], [5, ""]);
+  assert.match(stderr, /^gpuctl: Cannot (?:record in|use the folder) \/proc\/none/);
+  assert.deepEqual([callsOf(machine), machine.persistence()], [[], ["1"]]);
+});
+
+test(
+  "gpuctl reset-gpu ends with 3 for a GPU that is not there, and where no driver answers",
+  NEEDS_ROOT,
+  async () => {
+    using machine = resetMachine();
+    assert.deepEqual(await machine.run(["9", "--yes"]), {
+      status: 3,
+      signal: null,
+      stdout: "",
+      stderr: "gpuctl: Cannot select GPU 9: this machine has GPU 0\n  hint: gpuctl snapshot lists the GPUs\n",
+    });
+    writeScenario(machine.stub, { gpus: [{}], fail: { nvmlInit_v2: 9, nvmlInitWithFlags: 9 } });
+    const { status, stdout, stderr } = await machine.run(["0", "--yes"]);
+    assert.deepEqual([status, stdout], [3, ""]);
+    assert.match(stderr, /^gpuctl: Cannot see the GPUs: /);
+    assert.deepEqual(callsOf(machine), []);
+  },
+);
+
+test(
+  "gpuctl reset-gpu names a lost GPU by its index and says that only a reboot helps",
+  NEEDS_ROOT,
+  async () => {
+    const lost = { fail: { nvmlDeviceGetHandleByIndex_v2: 15 } };
+    using machine = resetMachine({ scenario: { gpus: [{}, lost] } });
+    const plan = readReset(await machine.run(["1", "--json"]), 10);
+    assert.deepEqual(plan.gpus.map(({ index, advice }) => [index, advice]), [[1, "reboot"]]);
+
+    const both = readReset(await machine.run(["0-1", "--json", "--yes"]), 5);
+    assert.deepEqual([both.outcome, callsOf(machine)], ["blocked", []]);
+  },
+);
+
+const PERSISTENCE_BACK = [
+  "close-helper done",
+  "persistence-off done",
+  "reset failed",
+  "persistence-on done",
+  "read-again",
+];
+
+/** The texts are those that the programs of drivers 390 to 595 hold. */
+const REFUSALS: readonly (SmiOrderAnswer & { readonly name: string; readonly says: RegExp })[] = [
+  {
+    name: "is in use",
+    out:
+      `The following GPUs could not be reset:\n  GPU ${BUS}: In use by another client\n1 device is currently being ` +
+      "used by one or more other processes (e.g., Fabric Manager, CUDA application).\n",
+    status: 255,
+    says: /^somebody still uses the GPU/,
+  },
+  {
+    name: "is in use, as older ones say it",
+    out: `GPU ${BUS} is currently in use by another process.\n`,
+    status: 255,
+    says: /^somebody still uses the GPU/,
+  },
+  {
+    name: "is linked to others",
+    out:
+      "GPUs do not meet the reset criterion (e.g. NVLink connected GPUs must be reset together). Please append the " +
+      "following device indexes 1,2\n",
+    status: 255,
+    says: /^GPUs that NVLink joins have to be reset in one command/,
+  },
+  {
+    name: "is the primary one",
+    out: `GPU Reset couldn't run because GPU ${BUS} is the primary GPU.\n`,
+    status: 255,
+    says: /^the console is on this GPU/,
+  },
+  {
+    name: "is in vGPU mode",
+    out: `GPU ${BUS} is in vGPU mode.\n`,
+    status: 255,
+    says: /^the GPU serves virtual machines/,
+  },
+  {
+    name: "cannot be reset",
+    out: `Resetting GPU ${BUS} is not supported.\n`,
+    status: 3,
+    says: /^this GPU, or this machine, cannot reset it/,
+  },
+  {
+    name: "was reset half way",
+    out:
+      `Error encountered during reset of GPU ${BUS}: Unknown Error\n1 device did not complete reset successfully, and ` +
+      "may be in an unstable state. Please reboot your system.\n",
+    status: 255,
+    says: /^the reset failed half way/,
+  },
+  {
+    name: "needs more rights",
+    out: "Insufficient Permissions\n",
+    status: 4,
+    says: /^this user may not reset a GPU/,
+  },
+  {
+    name: "is reset by a later version",
+    out: "a text of tomorrow\n",
+    status: 77,
+    says: /^nvidia-smi ended with status 77/,
+  },
+  { name: "gives no text", status: 255, says: /^nvidia-smi ended with status 255/ },
+  {
+    name: "is claimed to be done in no words",
+    out: "All done.\n",
+    says: /^it ended well and did not say that it reset/,
+  },
+  {
+    name: "is another one",
+    out: SUCCESS.replace("10", "11"),
+    says: /^it ended well and did not say that it reset/,
+  },
+  {
+    name: "is told to be done with a bad status",
+    out: SUCCESS,
+    status: 1,
+    says: /^nvidia-smi ended with status 1/,
+  },
+  { name: "kills nvidia-smi", before: "kill -9 $$", says: /^nvidia-smi was ended by SIGKILL/ },
+  {
+    name: "is told in escape codes and broken text",
+    out: Uint8Array.from([
+      ...new TextEncoder().encode("\u001b[2J\u001b]0;title\u0007\u202e"),
+      0xff,
+      0xfe,
+      0x0a,
+    ]),
+    status: 255,
+    says: /^nvidia-smi ended with status 255/,
+  },
+  {
+    name: "is told at a length that no answer has",
+    before: "head -c 3000000 /dev/zero | tr '\\0' x",
+    status: 255,
+    says: /^nvidia-smi wrote more than an answer can be/,
+  },
+];
+
+for (const { name, says, ...answer } of REFUSALS) {
+  test(
+    `gpuctl reset-gpu puts persistence mode back and ends with 6 when the GPU ${name}`,
+    NEEDS_ROOT,
+    async () => {
+      using machine = resetMachine({ answers: { r: answer } });
+      const reset = readReset(await machine.run(["0", "--yes", "--json"]), 6);
+      assert.equal(reset.outcome, "failed");
+      assert.deepEqual(
+        statesOf(reset).map((step) => step.replace(/^(read-again).*/, "$1")),
+        PERSISTENCE_BACK,
+      );
+      assert.match(answerTo("reset", reset) ?? "", says);
+      // deno-lint-ignore no-control-regex -- none may get through.
+      assert.doesNotMatch(answerTo("reset", reset) ?? "", /[\u0000-\u0009\u000b-\u001f\u007f\u202e]/);
+      assert.deepEqual(machine.persistence(), ["1"]);
+    },
+  );
+}
+
+test("gpuctl reset-gpu is no success when the driver still asks for a reset", NEEDS_ROOT, async () => {
+  using machine = resetMachine({
+    scenario: { gpus: [{ fields: NEEDS_RESET }] },
+    answers: { r: { out: SUCCESS } },
+  });
+  const reset = readReset(await machine.run(["0", "--yes", "--json", "--settle", "300ms"]), 6);
+  assert.deepEqual([reset.outcome, reset.gpus[0]?.back], ["not-back", false]);
+  assert.deepEqual(reset.gpus[0]?.faults, ["the driver still asks for: gpu-reset"]);
+  assert.deepEqual(statesOf(reset), [...DONE.slice(0, 4), "read-again failed"]);
+  assert.deepEqual(machine.persistence(), ["1"]);
+});
+
+test("gpuctl reset-gpu is no success when memory is still held", NEEDS_ROOT, async () => {
+  using machine = resetMachine({
+    scenario: { gpus: [{ usedBytes: GIBIBYTE }] },
+    answers: { r: { out: SUCCESS } },
+  });
+  const reset = readReset(await machine.run(["0", "--yes", "--json", "--settle", "300ms"]), 6);
+  assert.deepEqual([reset.outcome, reset.gpus[0]?.memoryUsedAfterBytes], ["not-back", GIBIBYTE]);
+});
+
+test("gpuctl reset-gpu is no success when the GPU is gone", NEEDS_ROOT, async () => {
+  using machine = resetMachine({
+    scenario: { gpus: [{}, {}] },
+    answers: { r: { out: SUCCESS, before: `sed -i '0,/^gpu$/{/^gpu$/,/^smclock/d}' "$SCENARIO"` } },
+  });
+  const reset = readReset(await machine.run(["0", "--yes", "--json", "--settle", "300ms"]), 6);
+  assert.deepEqual(reset.outcome, "not-back");
+  assert.deepEqual(reset.gpus[0]?.faults, ["it did not come back: the driver lists it no more"]);
+});
+
+test("gpuctl reset-gpu waits for a GPU that takes a moment to be well", NEEDS_ROOT, async () => {
+  const slowly = "( wait_for well; take_effect ) </dev/null >/dev/null 2>&1 &";
+  using machine = resetMachine({
+    scenario: { gpus: [{ fields: NEEDS_RESET }] },
+    answers: { r: { out: SUCCESS, before: slowly } },
+  });
+  await using program = machine.start(["0", "--yes", "--json"]);
+  await machine.smi.untilEnded("pm1");
+  machine.release("well");
+  assert.equal(readReset(await program.ended, 0).outcome, "done");
+});
+
+test(
+  "gpuctl reset-gpu leaves a reset alone that takes too long, and puts back what it changed",
+  NEEDS_ROOT,
+  async () => {
+    using machine = resetMachine({ answers: { r: { before: "wait_for end", out: SUCCESS } } });
+    const reset = readReset(await machine.run(["0", "--yes", "--json", "--step-limit", "400ms"]), 6);
+    assert.equal(reset.outcome, "failed");
+    assert.deepEqual(statesOf(reset).slice(0, 4), [
+      ...DONE.slice(0, 2),
+      "reset timed-out",
+      "persistence-on done",
+    ]);
+    assert.deepEqual(machine.persistence(), ["1"]);
+    assert.equal((await machine.smi.untilBegun("r")).status, undefined);
+
+    machine.release("end");
+    const call = await machine.smi.untilEnded("r");
+    assert.deepEqual([call.status, call.signals], [0, []]);
+  },
+);
+
+test("gpuctl reset-gpu says what it could not put back", NEEDS_ROOT, async () => {
+  using machine = resetMachine({
+    answers: { pm1: { out: `Unable to set persistence mode for GPU ${BUS}: Unknown Error\n` } },
+  });
+  const { status, stdout } = await machine.run(["0", "--yes"]);
+  assert.equal(status, 6);
+  assert.match(stdout, /^NOT PUT BACK, do it by hand: switch persistence mode of GPU 0 on again\.$/m);
+});
+
+test("gpuctl reset-gpu --clocks undoes locked clocks and touches nothing else", NEEDS_ROOT, async () => {
+  using machine = resetMachine({ scenario: { gpus: [{}, { display: 1 }] } });
+  const reset = readReset(await machine.run(["0,1", "--yes", "--json", "--clocks", "--memory-clocks"]), 0);
+  assert.deepEqual([reset.outcome, new Set(statesOf(reset))], ["done", new Set(["reset-clocks done"])]);
+  assert.deepEqual(callsOf(machine), [
+    `rgc ${BUS} 0`,
+    `rmc ${BUS} 0`,
+    `rgc ${SECOND_BUS} 0`,
+    `rmc ${SECOND_BUS} 0`,
+  ]);
+  assert.deepEqual(machine.persistence(), ["1", "1"]);
+});
+
+test(
+  "gpuctl reset-gpu ends with 2 for what makes no sense, before anything is looked at",
+  NEEDS_ROOT,
+  async () => {
+    using machine = resetMachine();
+    const cases: readonly (readonly [readonly string[], string])[] = [
+      [["0", "--pid", "1"], "Cannot end processes without --evict: --pid only says whom it may end"],
+      [["0", "--nvidia-smi", "nvidia-smi"], 'Cannot run "nvidia-smi": expected an absolute path'],
+    ];
+    for (const [args, message] of cases) {
+      // The last of two values counts, so that the machine's own comes first here.
+      const { status, stderr } = await machine.run([...args], { lastWords: args });
+      assert.deepEqual([status, stderr], [2, `gpuctl: ${message}\n`]);
+    }
+    assert.equal((await machine.run([])).status, 2);
+  },
+);
+
+test(
+  "gpuctl reset-gpu takes --evict, --stop-services and the program from nobody but the command line",
+  NEEDS_ROOT,
+  async () => {
+    using machine = resetMachine();
+    const config = join(machine.stub.library, "..", "config.toml");
+    for (const name of ["evict", "stop-services"]) {
+      writeFileSync(config, `[reset-gpu]\n${name} = true\n`);
+      const { status, stderr } = await machine.run(["0", "--config", config]);
+      assert.deepEqual(
+        [status, stderr],
+        [2, `gpuctl: Cannot use ${config}:2:1: "${name}" counts only on the command line\n`],
+      );
+    }
+  },
+);
