@@ -119,7 +119,7 @@ function refuseMixture(job: readonly string[] | undefined, options: MixedOptions
   if (job !== undefined && subject !== undefined) {
     throw misuse(`${flagOf(subject)} is for what runs already, and a command was given too`);
   }
-  const running = given(["for", "quiet", "exclusive"]);
+  const running = given(["for", "quiet"]);
   if (running !== undefined && subject === undefined) {
     throw misuse(`${flagOf(running)} is for what runs already`);
   }

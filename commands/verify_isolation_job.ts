@@ -14,6 +14,7 @@ import { type IsolationOptions, readLint, renderReport } from "./verify_isolatio
 export interface IsolateJobCommandOptions extends IsolationOptions {
   readonly pin?: true | undefined;
   readonly timeout?: Milliseconds | undefined;
+  readonly exclusive?: true | undefined;
   readonly interval?: Milliseconds | undefined;
 }
 
@@ -39,6 +40,7 @@ export async function isolateJobCommand(
     const lint = await readLint(options, world);
     const outcome = await isolateJob({
       ...{ command, source, threshold, timeout, interval, lint },
+      isExclusive: options.exclusive ?? false,
       look: { within: options.deadline, withUtilization: false },
       prepare: ({ gpus }) => {
         const allowed = allowedDevices(chooseGpus(gpus, selectors), selectors);

@@ -16,6 +16,7 @@ import type { Observation } from "../model/observation.ts";
 import type { LiveSource } from "../model/source_choice.ts";
 import type { Job, JobRunner, LookOptions, Sampler, StartFailure, World } from "../world/ports.ts";
 import { Alarm } from "./alarm.ts";
+import { Census } from "./census.ts";
 import { IsolationEvidence, type IsolationWorld, showsJob } from "./isolation_watch.ts";
 import { endJob, livingOf } from "./job_end.ts";
 import { JobWatch } from "./job_watch.ts";
@@ -31,6 +32,8 @@ export interface IsolateJobOptions {
   readonly command: readonly string[];
   readonly source: LiveSource;
   readonly threshold: Bytes;
+  /** Whether the job is to have its GPUs for itself. */
+  readonly isExclusive: boolean;
   readonly timeout: Milliseconds | undefined;
   /** Between two looks, at most: the first ones come closer together. */
   readonly interval: Milliseconds;
@@ -43,7 +46,17 @@ export interface IsolateJobOptions {
 
 export type IsolateJobWorld =
   & IsolationWorld
-  & Pick<World, "clock" | "processes" | "details" | "observe" | "openSampler" | "openUses" | "catchSignals">
+  & Pick<
+    World,
+    | "clock"
+    | "processes"
+    | "details"
+    | "observe"
+    | "openSampler"
+    | "openUses"
+    | "openPopulation"
+    | "catchSignals"
+  >
   & { readonly runner: JobRunner };
 
 /** How the command ended, and where it was. */
@@ -69,6 +82,7 @@ export async function isolateJob(
   world: IsolateJobWorld,
 ): Promise<IsolatedJob | StartFailure> {
   using uses = await world.openUses(options.source);
+  using population = await world.openPopulation();
   const lookFirst = () => lookBefore(options, world);
   const started = await startWatched({
     ...options,
@@ -79,6 +93,8 @@ export async function isolateJob(
   await using watched = started;
   const { job, startedAt, sampler, seen: { observation, report: machine }, prepared: { allowed } } = watched;
   const evidence = new IsolationEvidence({ hidesRows: hidesRows(observation) }, world);
+  const census = new Census(observation.scan.ok ? observation.scan.value : undefined, population);
+  const met: Promise<void>[] = [];
   const gone = untilGone(job, new Alarm(watched.interrupted), world);
   const watch = new JobWatch(
     { ownPid: world.runner.ownPid, startedAt, gpus: machine.gpus },
@@ -91,6 +107,7 @@ export async function isolateJob(
         // A first look that the job did not outlive may have come too late to see any of it.
         const isInTime = evidence.tally.looks > 0 || showsJob(sample) || livingOf(world).length > 0;
         if (isInTime) evidence.add(sample);
+        if (sample.report.ok) met.push(census.meet(sample.report.value));
       },
     },
     { ...world, sampler },
@@ -103,11 +120,14 @@ export async function isolateJob(
       listProcesses: () => livingOf(world).map(({ pid }) => pid),
     }),
   ]);
+  await Promise.all(met);
   const used = await readAccounts(machine, sampler, options.look);
   watch.members.placeUnlisted([...used.values()].flat().map(({ pid }) => pid));
   for (const [uuid, processes] of used) evidence.tally.addAccounted(uuid, processes);
   const isolation = judgeIsolation({
     ...{ allowed, machine, lint: options.lint, threshold: options.threshold },
+    isExclusive: options.isExclusive,
+    findOther: census.find,
     baseline: evidence.admit(known(machine)),
     tally: evidence.tally,
     processes: evidence.processes,

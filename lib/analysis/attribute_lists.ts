@@ -133,7 +133,9 @@ function devicesOf(
   },
 ): HolderDevice[] {
   const useOf = (gpu: Gpu) => uses.find(({ node }) => node.kind === "gpu" && isNodeOf(gpu, node.minor));
-  const onGpus = gpus.flatMap((gpu): HolderDevice[] => {
+  // Of thousands of processes hardly one is in a list of open files.
+  const near = uses.length === 0 ? [...contexts.keys()] : gpus;
+  const onGpus = near.flatMap((gpu): HolderDevice[] => {
     const use = useOf(gpu);
     if (use === undefined && !contexts.has(gpu)) return [];
     return [{

@@ -6,7 +6,8 @@ import { type Contestant, median, type Result } from "./race.ts";
 import { HOSTILE_TEXTS, largeXml } from "./saved_texts.ts";
 import type { Finding, Stage, Suite } from "./suites.ts";
 
-const LARGE = "16 GPUs x 500 processes";
+/** What nvidia-smi -q -x prints of 16 GPUs: 1 MiB with 180 processes on each, 2.5 MiB with 500. */
+const LARGE = [180, 500].map((processes) => ({ name: `16 GPUs x ${processes} processes`, processes }));
 /** Refused: unavailable. */
 const REFUSED = [3];
 
@@ -19,7 +20,10 @@ export function setRead(stage: Stage, gpuctl: string): Promise<Suite> {
     command: read(folder.write(String(place), write())),
     statuses: REFUSED,
   }));
-  const large = folder.write("large.xml", largeXml(16, 500));
+  const large = LARGE.map(({ name, processes }): Contestant => ({
+    name,
+    command: [gpuctl, "snapshot", "--source", folder.write(`${processes}.xml`, largeXml(16, processes))],
+  }));
   const fifo = join(folder.path, "fifo");
   spawnSync("mkfifo", [fifo]);
   const endless: Contestant = {
@@ -31,8 +35,13 @@ export function setRead(stage: Stage, gpuctl: string): Promise<Suite> {
   const refused = [...hostile, zero, endless];
   return Promise.resolve({
     rounds: 15,
-    contestants: [{ name: LARGE, command: read(large) }, ...refused],
-    judge: (results) => [wall(results, LARGE, 150), ...refused.flatMap(({ name }) => costs(results, name))],
+    contestants: [...large, ...refused],
+    judge: (
+      results,
+    ) => [
+      ...large.map(({ name }) => wall(results, name, 150)),
+      ...refused.flatMap(({ name }) => costs(results, name)),
+    ],
   });
 }
 

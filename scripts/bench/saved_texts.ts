@@ -36,12 +36,14 @@ function processXml(pid: number): string {
 const MIB = 1024 ** 2;
 const XML_HEAD = '<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log';
 
-/** Texts of 60 MiB, just below what is read at all, and bombs; each has to be refused. */
+/** Texts just below the limits of what is read at all, and bombs; each has to be refused. */
 export const HOSTILE_TEXTS: Readonly<Record<string, () => string>> = {
   "one line of 60 MiB": () => "x".repeat(60 * MIB),
-  "20 million lines": () => "a |\n".repeat(15 * MIB),
-  "600,000 processes": () =>
-    Array.from({ length: 600_000 }, (_, pid) => `| 0 N/A N/A ${pid + 1} C a 1MiB |\n`).join(""),
+  "a line of 15 MiB": () => "x".repeat(15 * MIB),
+  "a million rows": () => "| a b |\n".repeat(1_000_000),
+  "4 million lines": () => "a |\n".repeat(4_000_000),
+  "500,000 processes": () =>
+    Array.from({ length: 500_000 }, (_, pid) => `| 0 N/A N/A ${pid + 1} C a 1MiB |\n`).join(""),
   "unfinished rows": () => "|".repeat(8 * MIB),
   "digits": () => `/dev/nvidia0: ${"9".repeat(15 * MIB)}\n`,
   "nested XML": () => `${XML_HEAD}>\n<nvidia_smi_log>${"<gpu>".repeat(3 * MIB)}`,

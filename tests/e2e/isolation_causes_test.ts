@@ -10,7 +10,12 @@ import { gpuctlCommand, withRuntime } from "../support/binary.ts";
 import { BROKEN, type BrokenJob, FIVE, lone, uuid } from "../support/broken_jobs.ts";
 import { makeControlGroup } from "../support/control_group.ts";
 import { parseDocument } from "../support/documents.ts";
-import { holdCommand, type IsolationReport, verify } from "../support/isolation_report.ts";
+import {
+  holdCommand,
+  type IsolationReport,
+  verify,
+  type ViolationReport,
+} from "../support/isolation_report.ts";
 import { runProgram } from "../support/running_program.ts";
 import { startSim } from "../support/sim.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -178,13 +183,18 @@ async function assertBroken(
   const holders = Array.from(watch.stdout.matchAll(/^holder (\d+)$/gm), ([, pid]) => Number(pid));
   const pids = holders.length > 0 ? holders : [Number(ready)];
   const violations = (typeof expected === "function" ? expected(pids) : expected)
-    .map(({ rank = 0, ...violation }) => ({ pid: pids[rank], ...violation }));
+    .map(({ rank = 0, ...violation }) => ({ pid: pids[rank] ?? NaN, ...violation })).toSorted(byPlace);
   assert.deepEqual([status, stderr], [10, ""]);
   assert.deepEqual(told(parseDocument(readFileSync(`${folder.path}/report`, "utf8"))), violations);
   for (const ended of later) {
     assert.deepEqual([ended.status, ended.stderr], [10, ""]);
     assert.deepEqual(told(parseDocument(ended.stdout)), violations);
   }
+}
+
+/** Pids are no ranks where they have begun anew meanwhile. */
+function byPlace(a: Pick<ViolationReport, "index" | "pid">, b: typeof a): number {
+  return a.index - b.index || a.pid - b.pid;
 }
 
 /** What a report says of its violations: all but what names the GPU and the program once more. */

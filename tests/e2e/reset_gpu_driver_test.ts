@@ -1,7 +1,7 @@
 /** `gpuctl reset-gpu` on stand-ins for the driver's library and nvidia-smi: what it does, in which order, and how it ends. */
 import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { NEEDS_ROOT } from "../support/as_nobody.ts";
 import { type ScenarioGpu, writeScenario } from "../support/nvml_stub.ts";
@@ -85,10 +85,9 @@ test(
 
 test("gpuctl reset-gpu ends a helper that was started for another source first", NEEDS_ROOT, async () => {
   using machine = resetMachine();
-  // The helper is started by the variable; the source on the command line, written so, is another request.
-  const env = { GPUCTL_SOURCE: "nvml" };
-  const args = ["0", "--yes", "--json", "--config", "/dev/null"];
-  readReset(await machine.run(args, { env }), 0);
+  // It reads like another source to whoever only skims the line, and it is a text to protect.
+  const other = `--source=nvml:${dirname(machine.stub.library)}/./libnvidia-ml.so.1`;
+  readReset(await machine.run(["0", "--yes", "--json"], { lastWords: ["--protect", other] }), 0);
   assert.deepEqual(machine.smi.calls().flatMap(({ siblings }) => siblings), []);
 });
 
@@ -130,11 +129,9 @@ test(
   NEEDS_ROOT,
   async () => {
     using machine = resetMachine();
-    assert.equal(readReset(await machine.run(["0", "--json"], { as: NOBODY }), 10).outcome, "plan");
-    const reset = readReset(
-      await machine.run(["0", "--json", "--yes"], { as: NOBODY, env: { XDG_STATE_HOME: "/tmp/none" } }),
-      4,
-    );
+    const asNobody = { as: NOBODY, env: { HOME: "/dev/null" } };
+    assert.equal(readReset(await machine.run(["0", "--json"], asNobody), 10).outcome, "plan");
+    const reset = readReset(await machine.run(["0", "--json", "--yes"], asNobody), 4);
     assert.equal(reset.outcome, "blocked");
     assert.equal(reset.blockers.some(({ kind }) => kind === "not-root"), true);
     assert.deepEqual(callsOf(machine), []);
@@ -384,7 +381,7 @@ test("gpuctl reset-gpu is no success when the driver still asks for a reset", NE
   });
   const reset = readReset(await machine.run(["0", "--yes", "--json", "--settle", "300ms"]), 6);
   assert.deepEqual([reset.outcome, reset.gpus[0]?.back], ["not-back", false]);
-  assert.deepEqual(reset.gpus[0]?.faults, ["the driver still asks for: gpu-reset"]);
+  assert.deepEqual(reset.gpus[0]?.faults, ["the driver still asks for: reset"]);
   assert.deepEqual(statesOf(reset), [...DONE.slice(0, 4), "read-again failed"]);
   assert.deepEqual(machine.persistence(), ["1"]);
 });
@@ -401,7 +398,13 @@ test("gpuctl reset-gpu is no success when memory is still held", NEEDS_ROOT, asy
 test("gpuctl reset-gpu is no success when the GPU is gone", NEEDS_ROOT, async () => {
   using machine = resetMachine({
     scenario: { gpus: [{}, {}] },
-    answers: { r: { out: SUCCESS, before: `sed -i '0,/^gpu$/{/^gpu$/,/^smclock/d}' "$SCENARIO"` } },
+    answers: {
+      r: {
+        out: SUCCESS,
+        before:
+          `awk '$0 == "gpu" { count++ } count != 1' "$SCENARIO" > "$SCENARIO.new" && mv "$SCENARIO.new" "$SCENARIO"`,
+      },
+    },
   });
   const reset = readReset(await machine.run(["0", "--yes", "--json", "--settle", "300ms"]), 6);
   assert.deepEqual(reset.outcome, "not-back");
@@ -409,7 +412,7 @@ test("gpuctl reset-gpu is no success when the GPU is gone", NEEDS_ROOT, async ()
 });
 
 test("gpuctl reset-gpu waits for a GPU that takes a moment to be well", NEEDS_ROOT, async () => {
-  const slowly = "( wait_for well; take_effect ) </dev/null >/dev/null 2>&1 &";
+  const slowly = "{ ( wait_for well; take_effect ) </dev/null >/dev/null 2>&1 & }";
   using machine = resetMachine({
     scenario: { gpus: [{ fields: NEEDS_RESET }] },
     answers: { r: { out: SUCCESS, before: slowly } },

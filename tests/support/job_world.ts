@@ -1,13 +1,13 @@
 /** A world in which a job runs, with a clock of its own: time passes only when everybody waits. */
 import { setImmediate } from "node:timers";
 import type { JobWorld } from "../../lib/action/job.ts";
-import { type Pid, pid } from "../../lib/core/ids.ts";
+import { type Pid, pid, type Uid, uid } from "../../lib/core/ids.ts";
 import { absent, known, mapReading, type Reading } from "../../lib/core/reading.ts";
 import { type Milliseconds, milliseconds } from "../../lib/core/units.ts";
 import type { ChildEnd } from "../../lib/model/diff.ts";
 import type { DriverReport, Gpu } from "../../lib/model/gpu.ts";
 import type { DeviceUse } from "../../lib/model/observation.ts";
-import type { ProcStat } from "../../lib/model/process.ts";
+import type { Process, ProcStat } from "../../lib/model/process.ts";
 import type { AuditJson } from "../../lib/model/schema/audit.ts";
 import type {
   AuditLog,
@@ -15,6 +15,7 @@ import type {
   Clock,
   JobRunner,
   PassedSignal,
+  Population,
   Signal,
   StartFailure,
   World,
@@ -48,7 +49,7 @@ export interface SentSignal {
   readonly signal: Signal | PassedSignal;
 }
 
-export interface FakeJobWorld extends JobWorld, Pick<World, "openUses"> {
+export interface FakeJobWorld extends JobWorld, Pick<World, "openUses" | "openPopulation"> {
   readonly signals: readonly SentSignal[];
   /** Commands that were started, with the variables they got. */
   readonly started: readonly {
@@ -146,6 +147,7 @@ export function jobWorld(spec: JobWorldSpec): FakeJobWorld {
         },
         [Symbol.asyncDispose]: () => Promise.resolve(),
       }),
+    openPopulation: () => Promise.resolve(populationOf(machine)),
     openUses: () =>
       Promise.resolve({
         readUses: (pids) => Promise.resolve(new Map(pids.map((each) => [each, usesOf(machine(), each)]))),
@@ -160,6 +162,24 @@ export function jobWorld(spec: JobWorldSpec): FakeJobWorld {
     runner,
   };
 }
+
+/** The processes of a machine, as one of them after the other is read. Who is not there can be read by nobody. */
+export function populationOf(machine: () => MachineSpec | "no answer"): Population {
+  const processes = () => {
+    const now = machine();
+    const { scan } = observe(now === "no answer" ? { processes: [] } : now);
+    return scan.ok ? scan.value.processes : new Map<Pid, Process>();
+  };
+  return {
+    listPids: () => [...processes().keys()],
+    readProcess: (id) => Promise.resolve(processes().get(id)),
+    readUsers: () => known(USERS),
+    readGroups: () => known(new Map()),
+    [Symbol.dispose]: () => {},
+  };
+}
+
+const USERS: ReadonlyMap<Uid, string> = new Map([[uid(0), "root"], [uid(1000), "alice"], [uid(1001), "bob"]]);
 
 function usesOf(machine: MachineSpec | "no answer", id: Pid): Reading<readonly DeviceUse[]> {
   const { scan } = observe(machine === "no answer" ? { processes: [] } : machine);

@@ -71,10 +71,11 @@ esac
 
 /** The folder of a new root has to be one that every machine has and nobody needs here. */
 const ROOT = `set -e
+umask 022
 systemctl=$1
 shift
 root=/mnt
-mount -t tmpfs none "$root"
+mount -t tmpfs -o mode=755 none "$root"
 for entry in /*; do
   if [ "$entry" = "$root" ] || [ "$entry" = /run ]; then continue
   elif [ -L "$entry" ]; then cp -P "$entry" "$root$entry"

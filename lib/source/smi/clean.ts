@@ -30,8 +30,9 @@ export function cleanText(text: string): string {
   return /^[ \t]{0,8}>/m.test(clean) ? clean.replace(QUOTE_MARKS, "") : clean;
 }
 
-/** What shows that a line is whole though nothing ends it: a unit, or what closes a row, a word or an element. */
-const WHOLE_END = /(?:MiB|%|[|+>)\]=])\s*$/;
+/** What shows that a line is whole though nothing ends it: a unit, what closes a row or a word, an id of full length. */
+const WHOLE_END =
+  /(?:MiB|%|[|+>)\]=]|(?:GPU|MIG)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|:[0-9a-f]{2}\.[0-7])\s*$/i;
 /** What may be half a value at the end of a line: all behind the last ` : ` of `-q`, the last comma of CSV, the last blank. */
 const LAST_VALUE = /(?<= : |,)(?:(?! : |,).)+$|\S+\s*$/;
 /** Stands for the last value of a text that ends within a line. It reads as one that is not there. */

@@ -30,6 +30,7 @@ async function isolate(
     command: ["python", "train.py"],
     source: { kind: "nvml" },
     threshold: bytes(0),
+    isExclusive: false,
     timeout: undefined,
     interval: milliseconds(50),
     look: { within: milliseconds(1000), withUtilization: false },
@@ -137,6 +138,32 @@ test("isolateJob() ends a job whose time is up", async () => {
 
   assert.equal(outcome.hasTimedOut, true);
   assert.deepEqual(world.signals.map(({ pid, signal }) => [pid, signal]), [[COMMAND_PID, "SIGTERM"]]);
+});
+
+test("isolateJob() convicts others on the GPUs that a job is to have for itself, by name, and only notes them otherwise", async () => {
+  const other: ProcessSpec = {
+    pid: 700,
+    touch: "context",
+    on: [1],
+    mib: 600,
+    user: { uid: 1001, name: "bob" },
+  };
+  const world = {
+    machine: until(
+      1000,
+      two({ ...command, touch: "context", on: [1], mib: 2048 }, other),
+      two(other),
+    ),
+    endsAtMs: 1000,
+  };
+  const { verdict } = await isolate(world, { isExclusive: true });
+  assert.deepEqual(
+    verdict.violations.map(({ index, pid, cause, party }) => [index, pid, cause, party?.user]),
+    [[1, 700, "intruder", known("bob")]],
+  );
+  const shared = await isolate(world);
+  assert.deepEqual([shared.verdict.verdict, shared.verdict.violations], ["isolated", []]);
+  assert.match(shared.verdict.notes.join("\n"), /PID 700 .*bob.* 600 MiB on GPU 1/);
 });
 
 /** Two GPUs of whose users the driver keeps account: nobody before the job, these on the first one after it. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gpuIndex, gpuUuid, parseBusId } from "../../../lib/core/ids.ts";
+import { deviceMinor, gpuIndex, gpuUuid, parseBusId } from "../../../lib/core/ids.ts";
 import type { DriverReport, Gpu } from "../../../lib/model/gpu.ts";
 import { findSameGpu, isDriverUuid, standInMigUuid, standInUuid } from "../../../lib/model/gpu_identity.ts";
 import { parseSmiText } from "../../../lib/source/smi/parse.ts";
@@ -19,11 +19,13 @@ test("standInUuid() takes the best key that is known", () => {
   const busId = parseBusId("3B:00.0");
   assert.deepEqual([
     standInUuid({ busId, index: gpuIndex(1) }),
-    standInUuid({ index: gpuIndex(1) }),
+    standInUuid({ index: gpuIndex(1), minor: deviceMinor(3) }),
+    standInUuid({ minor: deviceMinor(3) }),
     standInUuid({}),
   ], [
     "bus:00000000:3b:00.0",
     "index:1",
+    "minor:3",
     "unnamed",
   ]);
 });

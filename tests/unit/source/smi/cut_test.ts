@@ -19,8 +19,14 @@ test("parseSmiText() does not take the first digits of a number for the number",
   assert.equal(problems?.[0], CUT);
 });
 
-test("parseSmiText() reads the last value where its unit, or what closes its row, shows that it is whole", () => {
-  for (const text of ["index, memory.used [MiB]\n0, 5 MiB", "index, utilization.gpu [%]\n0, 5 %"]) {
+test("parseSmiText() reads the last value where its unit or its shape shows that it is whole", () => {
+  const texts = [
+    "index, memory.used [MiB]\n0, 5 MiB",
+    "index, utilization.gpu [%]\n0, 5 %",
+    "index, uuid\n0, GPU-0000000a-0000-0000-0000-000000000000",
+    "index, pci.bus_id\n0, 00000000:3B:00.0",
+  ];
+  for (const text of texts) {
     assert.deepEqual(read(text).gpus, read(`${text}\n`).gpus);
     assert.deepEqual(read(text).problems, read(`${text}\n`).problems);
   }
