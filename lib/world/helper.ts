@@ -7,9 +7,9 @@ import { realClock } from "./clock.ts";
 /** Serves until its parent has no more questions, and gives the exit status. */
 export async function runHelper(words: readonly string[]): Promise<number> {
   const ending = await serveHelper(words[0], {
-    nvml: async ({ library }) => {
+    nvml: async (request) => {
       const { openNvmlSource } = await import("../source/nvml/source.ts");
-      return await openNvmlSource(realClock.monotonic, library);
+      return await openNvmlSource(realClock.monotonic, request);
     },
     sim: async ({ directory }) => {
       const { openSimDriver } = await import("../source/sim/driver.ts");

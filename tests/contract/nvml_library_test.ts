@@ -71,7 +71,7 @@ test("openNvmlSource() gives the driver's versions as far as they are to be had"
 test("openNvmlSource() says that a file is no library", async () => {
   using folder = temporaryFolder();
   const path = folder.write("libnvidia-ml.so.1", "no ELF file");
-  const source = await openNvmlSource(() => milliseconds(0), path);
+  const source = await openNvmlSource(() => milliseconds(0), { library: path });
   assert.ok(!source.ok);
   // The words after it are the loader's, and differ by runtime.
   assert.deepEqual([source.why, source.detail?.startsWith(`cannot open ${path}: `)], ["failed", true]);

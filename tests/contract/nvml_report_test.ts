@@ -273,7 +273,7 @@ for (const [what, fields = [], recoveryAction] of FIELD_CASES) {
 test("openNvmlSource() reads the slow modes again after a second and not before", async () => {
   let now = 0;
   await loadScenario(stub, { gpus: [{ display: 0 }] });
-  const source = await openNvmlSource(() => milliseconds(now), stub.library);
+  const source = await openNvmlSource(() => milliseconds(now), { library: stub.library });
   assert.ok(source.ok);
   const displayAt = (moment: number) => {
     now = moment;
@@ -288,7 +288,7 @@ test("openNvmlSource() reads the slow modes again after a second and not before"
 
 test("openNvmlSource() reads a GPU's name again until it has it, and then no more", async () => {
   await loadScenario(stub, { gpus: [{ fail: { nvmlDeviceGetName: 999 } }] });
-  const source = await openNvmlSource(() => milliseconds(0), stub.library);
+  const source = await openNvmlSource(() => milliseconds(0), { library: stub.library });
   assert.ok(source.ok);
   const readName = () => {
     const report = source.value.read({ withUtilization: false });

@@ -85,6 +85,15 @@ EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, handle *h) {
   *h = handle_of(index);
   return SUCCESS;
 }
+EXPORT int nvmlDeviceGetHandleByUUID(const char *uuid, handle *h) {
+  GENERAL();
+  for (unsigned index = 0; index < gpus; index++)
+    if (!strcmp(gpu[index].uuid, uuid)) {
+      *h = handle_of(index);
+      return SUCCESS;
+    }
+  return NOT_FOUND;
+}
 EXPORT int nvmlDeviceGetName(handle h, char *text, unsigned length) {
   DEVICE(h);
   return put(text, length, instance_of(g, h) ? instance_of(g, h)->name : g->name);
@@ -215,6 +224,17 @@ EXPORT int nvmlDeviceGetComputeInstanceId(handle h, unsigned *id) {
   *id = instance_of(g, h)->ci;
   return SUCCESS;
 }
+
+/* The only calls that change anything. What was done is left beside the scenario for the test to read. */
+#define CHANGE(name) \
+  EXPORT int name(handle h) { \
+    DEVICE(h); \
+    note_change(g->uuid, #name); \
+    return SUCCESS; \
+  }
+CHANGE(nvmlDeviceResetGpuLockedClocks)
+CHANGE(nvmlDeviceResetMemoryLockedClocks)
+CHANGE(nvmlDeviceResetApplicationsClocks)
 
 /* Accounting: who used the GPU, also those that are gone. */
 EXPORT int nvmlDeviceGetAccountingMode(handle h, int *mode) { DEVICE(h); *mode = (int)g->accounting; return SUCCESS; }

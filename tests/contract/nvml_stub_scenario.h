@@ -167,6 +167,16 @@ static void mark_hanging(void) {
   if (file) fclose(file);
 }
 
+/* Writes down a call that has changed a GPU. */
+static void note_change(const char *uuid, const char *call) {
+  char path[600];
+  snprintf(path, sizeof path, "%s.changes", scenario_path());
+  FILE *file = fopen(path, "a");
+  if (!file) return;
+  fprintf(file, "%s %s\n", uuid, call);
+  fclose(file);
+}
+
 static int read_scenario(void) {
   const char *path = scenario_path();
   FILE *file = path ? fopen(path, "r") : NULL;

@@ -224,8 +224,58 @@ def diff_jobs():
     kill(*left); wait_idle()
 
 
+def reset_plan():
+    """The verdict on a reset and its plan name who has the GPU. Nothing here carries one out."""
+    def plan():
+        result = run("reset-gpu", "0", "--json")
+        return result.returncode, json.loads(result.stdout)
+
+    def blocker_of(said, pid):
+        return next((each["kind"] for each in said["blockers"] if each["pid"] == pid), None)
+
+    status, said = plan()
+    check("reset-plan", "idle: status, outcome, warranted", (10, "plan", False), (status, said["outcome"], said["warranted"]))
+    check("reset-plan", "idle: advice", ["none"], [gpu["advice"] for gpu in said["gpus"]])
+    check("reset-plan", "idle: who blocks", [], [each["pid"] for each in said["blockers"] if each["pid"] is not None])
+    check("reset-plan", "idle: steps", Condition("persistence off before the reset and on after it", lambda kinds: (
+        kinds.index("persistence-off") < kinds.index("reset") < kinds.index("persistence-on") < kinds.index("read-again"))),
+          [step["kind"] for step in said["steps"]])
+    process, _ = job("held", """
+        import torch
+        x = torch.empty(1 << 30, dtype=torch.uint8, device="cuda"); torch.cuda.synchronize(); print(1, flush=True); input()
+    """)
+    watcher, _ = job("watcher", """
+        import pynvml; pynvml.nvmlInit(); h = pynvml.nvmlDeviceGetHandleByIndex(0); print(1, flush=True); input()
+    """)
+    _, said = plan()
+    check("reset-plan", "a job at work", "holder", blocker_of(said, process.pid))
+    check("reset-plan", "a monitor", "opener", blocker_of(said, watcher.pid))
+    check("reset-plan", "held: steps", [], said["steps"])
+    watcher.kill(); watcher.wait(); process.kill(); process.wait(); wait_idle()
+    process, line = job("forked4", FORK.format(gib=1))
+    child = int(line)
+    process.kill(); process.wait()
+    _, said = plan()
+    check("reset-plan", "a ghost: advice, whom", ("end-processes", [child]), (said["gpus"][0]["advice"], said["gpus"][0]["processes"]))
+    check("reset-plan", "a ghost: its keeper blocks", "holder", blocker_of(said, child))
+    print(run("reset-gpu", "0").stdout, flush=True)
+    kill(child); wait_idle()
+    process, _ = job("leader2", """
+        import torch, threading, time, ctypes
+        x = torch.empty(1 << 30, dtype=torch.uint8, device="cuda"); torch.cuda.synchronize()
+        threading.Thread(target=lambda: time.sleep(120)).start()
+        print(1, flush=True); ctypes.CDLL(None).syscall(60, 0)
+    """)
+    time.sleep(0.5)
+    _, said = plan()
+    check("reset-plan", "a zombie leader blocks", "holder", blocker_of(said, process.pid))
+    process.kill(); process.wait(); wait_idle()
+    smi = ["nvidia-smi", "--query-gpu=persistence_mode", "--format=csv,noheader"]
+    check("reset-plan", "persistence mode is as it was", "Enabled", subprocess.run(smi, capture_output=True, text=True).stdout.strip())
+
+
 SCENES = [idle, live, monitor, forked_child, zombie_leader, spawn_orphans, stopped_orphan, dataloader_orphans, ipc_importer,
-          detached_beside, diff_jobs]
+          detached_beside, diff_jobs, reset_plan]
 
 
 if __name__ == "__main__":

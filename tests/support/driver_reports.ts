@@ -68,7 +68,7 @@ export async function readReport(
   extras: Partial<LookExtras> = {},
 ): Promise<Reading<DriverReport>> {
   await loadScenario(stub, scenario);
-  const source = await openNvmlSource(() => milliseconds(0), stub.library);
+  const source = await openNvmlSource(() => milliseconds(0), { library: stub.library });
   return source.ok ? source.value.read({ withUtilization: false, ...extras }) : source;
 }
 

@@ -7,7 +7,7 @@ import { serveHelper } from "../../lib/source/helper/serve.ts";
 import { openNvmlSource } from "../../lib/source/nvml/source.ts";
 
 const ending = await serveHelper(process.argv[3], {
-  nvml: ({ library }) => openNvmlSource(() => milliseconds(performance.now()), library),
+  nvml: (request) => openNvmlSource(() => milliseconds(performance.now()), request),
   // A source with a bug in it.
   sim: ({ directory }) =>
     Promise.resolve(known({

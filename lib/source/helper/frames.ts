@@ -1,9 +1,11 @@
 /** What is said between gpuctl and its helper process: one JSON line for a question, one for its answer. */
+import { gpuUuid } from "../../core/ids.ts";
 import type { Reading } from "../../core/reading.ts";
+import { CLOCK_KINDS, type ClockOrder } from "../../model/clock_order.ts";
 import type { DriverReport } from "../../model/gpu.ts";
 import type { LookExtras } from "../../world/ports.ts";
 import { decodeReport } from "./decode_report.ts";
-import { expectBoolean, expectNumber, expectOneOf, expectText, parseRecord } from "./expect.ts";
+import { expectBoolean, expectNumber, expectOneOf, expectRecord, expectText, parseRecord } from "./expect.ts";
 
 /** Said in every frame, so that a program of another version is never understood by accident. */
 const PROTOCOL = "gpuctl.helper/1";
@@ -11,7 +13,12 @@ const PROTOCOL = "gpuctl.helper/1";
 /** What the helper reads, settled when it is started. Paths are absolute. */
 export type HelperRequest =
   /** `library` is the one file to open in place of the driver's own; for tests. */
-  | { readonly source: "nvml"; readonly library?: string }
+  | {
+    readonly source: "nvml";
+    readonly library?: string;
+    /** What to do before the first look. */
+    readonly order?: ClockOrder;
+  }
   | { readonly source: "sim"; readonly directory: string };
 
 /** What a helper is started with. */
@@ -47,7 +54,15 @@ export function parseStart(text: string): HelperStart {
 function decodeRequest(frame: Readonly<Record<string, unknown>>): HelperRequest {
   const source = expectOneOf(frame.source, "source", ["nvml", "sim"]);
   if (source === "sim") return { source, directory: expectPath(frame.directory, "directory") };
-  return frame.library === undefined ? { source } : { source, library: expectPath(frame.library, "library") };
+  return {
+    source,
+    ...frame.library !== undefined && { library: expectPath(frame.library, "library") },
+    ...frame.order !== undefined && { order: decodeOrder(expectRecord(frame.order, "order")) },
+  };
+}
+
+function decodeOrder({ gpu, clocks }: Readonly<Record<string, unknown>>): ClockOrder {
+  return { gpu: gpuUuid(expectText(gpu, "gpu")), clocks: expectOneOf(clocks, "clocks", CLOCK_KINDS) };
 }
 
 /** Writes a question as one line, its end included. */

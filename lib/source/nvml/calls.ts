@@ -12,6 +12,7 @@ export const SYMBOLS = {
   nvmlSystemGetCudaDriverVersion_v2: ["ptr"],
   nvmlDeviceGetCount_v2: ["ptr"],
   nvmlDeviceGetHandleByIndex_v2: ["u32", "ptr"],
+  nvmlDeviceGetHandleByUUID: ["ptr", "ptr"],
   nvmlDeviceGetName: ["u64", "ptr", "u32"],
   nvmlDeviceGetUUID: ["u64", "ptr", "u32"],
   nvmlDeviceGetPciInfo_v3: ["u64", "ptr"],
@@ -52,6 +53,10 @@ export const SYMBOLS = {
   nvmlDeviceGetAccountingMode: ["u64", "ptr"],
   nvmlDeviceGetAccountingPids: ["u64", "ptr", "ptr"],
   nvmlDeviceGetAccountingStats: ["u64", "u32", "ptr"],
+  // The only calls that change anything.
+  nvmlDeviceResetGpuLockedClocks: ["u64"],
+  nvmlDeviceResetMemoryLockedClocks: ["u64"],
+  nvmlDeviceResetApplicationsClocks: ["u64"],
   // Only ever looked for, never called: they tell the drivers whose `_v3` process records have 32 bytes.
   nvmlDeviceGetConfComputeMemSizeInfo: ["u64", "ptr"],
   nvmlDeviceGetRunningProcessDetailList: ["u64", "ptr"],

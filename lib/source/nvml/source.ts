@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { mapReading, type Reading } from "../../core/reading.ts";
 import type { Milliseconds } from "../../core/units.ts";
+import type { ClockOrder } from "../../model/clock_order.ts";
 import type { DriverReport } from "../../model/gpu.ts";
 import type { LookExtras } from "../../world/ports.ts";
+import { resetClocks } from "./clocks.ts";
 import { createIdentityReader } from "./identity.ts";
 import { openNvml } from "./library.ts";
 import { readNvmlReport } from "./report.ts";
@@ -20,13 +22,17 @@ export interface NvmlSource {
  * Opens the driver's library; absent where there is no driver.
  *
  * @param monotonic gives a moment that never runs backwards
- * @param library the one file to open in place of the driver's own, whether a driver is loaded or not; for tests
+ * @param options.library the one file to open in place of the driver's own, whether a driver is loaded or not; for tests
+ * @param options.order what to do first; what keeps it from being done is why the source is absent
  */
 export async function openNvmlSource(
   monotonic: () => Milliseconds,
-  library?: string,
+  { library, order }: { readonly library?: string; readonly order?: ClockOrder } = {},
 ): Promise<Reading<NvmlSource>> {
-  return mapReading(await openNvml(library), (nvml) => {
+  const opened = await openNvml(library);
+  const done = opened.ok && order ? attempt(() => resetClocks(opened.value, order)) : opened;
+  if (!done.ok) return done;
+  return mapReading(opened, (nvml) => {
     const fixed = {
       driver: readDriver(nvml),
       pidLimit: readPidLimit(),
