@@ -59,7 +59,7 @@ function ofUnit(run: ToolRun): StepResult {
     case "ended":
       return run.status === 0 ? { state: "done" } : {
         state: "failed",
-        answer: `systemctl ended with ${run.signal ?? `status ${run.status}`}: ${wordsOf(run.text)}`,
+        answer: `systemctl ended with ${run.signal ?? `status ${run.status}`}${wordsOf(run.text)}`,
       };
     case "not-started":
       return { state: "failed", answer: `systemctl cannot be run: ${run.message}` };
@@ -71,6 +71,8 @@ function ofUnit(run: ToolRun): StepResult {
   }
 }
 
+/** What it wrote, to be put behind a sentence; nothing where it wrote nothing. */
 function wordsOf(text: string): string {
-  return truncate(printableLines(text).trim(), LONGEST_ANSWER);
+  const words = truncate(printableLines(text).trim(), LONGEST_ANSWER);
+  return words === "" ? "" : `: ${words}`;
 }

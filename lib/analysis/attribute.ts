@@ -3,10 +3,11 @@ import { absent, known, valueOf } from "../core/reading.ts";
 import { contextsOf, type DriverReport } from "../model/gpu.ts";
 import type { Observation, ProcessScan } from "../model/observation.ts";
 import type { Process } from "../model/process.ts";
-import type { Ghost, Holder, HolderDevice, Problem, Snapshot } from "../model/snapshot.ts";
+import type { Ghost, Holder, HolderDevice, HolderJob, Problem, Snapshot } from "../model/snapshot.ts";
 import { accountOf } from "./account.ts";
 import { bareAccount, holdersOfLists } from "./attribute_lists.ts";
 import { findLikelyHolders } from "./ghosts.ts";
+import { findHolderJobs } from "./holder_jobs.ts";
 import { judgeHolders } from "./judge.ts";
 import { reportProblems } from "./report_problems.ts";
 import type { Verdict } from "./verdict.ts";
@@ -30,11 +31,14 @@ export function attribute(observation: Observation): Snapshot {
 function joinScan(report: DriverReport, scan: ProcessScan): Pick<Snapshot, "gpus" | "holders" | "ghosts"> {
   const { holders, dead, owners } = judgeHolders(report, scan);
   const facts = holders.map((holder) => holder.facts);
+  const jobs = findHolderJobs(facts.map(({ process }) => process), scan);
   const isScanComplete = scan.coverage.unreadable === 0 && scan.coverage.cutShort === undefined &&
     valueOf(scan.reader.isInitialPidNamespace) === true;
   return {
     gpus: report.gpus.map((gpu) => accountOf(gpu, facts, isScanComplete)),
-    holders: holders.map(({ facts, verdict }) => holderOf(facts.process, facts.devices, verdict)),
+    holders: holders.map(({ facts, verdict }) =>
+      holderOf(facts.process, { devices: facts.devices, verdict, job: jobs.get(facts.process.pid) })
+    ),
     ghosts: dead.map((each): Ghost => ({
       pid: each.context.pid,
       gpu: each.gpu.uuid,
@@ -46,8 +50,11 @@ function joinScan(report: DriverReport, scan: ProcessScan): Pick<Snapshot, "gpus
 
 function holderOf(
   process: Process,
-  devices: readonly HolderDevice[],
-  verdict: Verdict,
+  { devices, verdict, job }: {
+    readonly devices: readonly HolderDevice[];
+    readonly verdict: Verdict;
+    readonly job: HolderJob | undefined;
+  },
 ): Holder {
   const { pid, uid, user, argv, owner } = process;
   return {
@@ -61,6 +68,7 @@ function holderOf(
     threads: known(process.threads),
     parentPid: known(process.parentPid),
     owner,
+    ...job !== undefined && { job },
     class: verdict.class,
     evidence: verdict.evidence,
     advice: verdict.advice,

@@ -16,7 +16,7 @@ export interface RankKind {
 }
 
 /** Variables in which the ranks of one job agree and those of two jobs on a machine differ. */
-const OF_ONE_JOB = [
+export const OF_ONE_JOB = [
   ...["TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID"],
   ...["SLURM_STEP_ID", "HOROVOD_GLOO_RENDEZVOUS_ADDR", "HOROVOD_GLOO_RENDEZVOUS_PORT"],
 ];

@@ -8,7 +8,16 @@ import { gpuUuid, uid } from "../core/ids.ts";
 import { type Absent, absent, known, type Reading } from "../core/reading.ts";
 import type { Context, Driver, Gpu, MigInstance, ProcessList } from "../model/gpu.ts";
 import type { Owner } from "../model/process.ts";
-import type { Ghost, GpuAccount, Holder, HolderDevice, Host, Problem, Snapshot } from "../model/snapshot.ts";
+import type {
+  Ghost,
+  GpuAccount,
+  Holder,
+  HolderDevice,
+  HolderJob,
+  Host,
+  Problem,
+  Snapshot,
+} from "../model/snapshot.ts";
 import { Names } from "./redact_names.ts";
 import { Sentences } from "./redact_text.ts";
 
@@ -148,6 +157,7 @@ class Redactor {
       uid: this.#reading(holder.uid, (id) => uid(this.#names.uid(id))),
       user: this.#reading(holder.user, (text) => this.#told(text, this.#names.user(text))),
       owner: this.#reading(holder.owner, (owner) => this.#owner(owner)),
+      ...holder.job !== undefined && { job: this.#job(holder.job) },
       name: this.#told(holder.name, this.#names.program(holder.name)),
       argv: this.#reading(holder.argv, (words) => this.#argv(words)),
       state: this.#reading(holder.state),
@@ -187,6 +197,15 @@ class Redactor {
       ...unit !== undefined && { unit: this.#told(unit, names.part(unit)) },
       cgroup: this.#told(cgroup, names.path(cgroup)),
       isCgroupDeleted,
+    };
+  }
+
+  #job({ launcher, firstPid, name, rank }: HolderJob): HolderJob {
+    return {
+      launcher,
+      firstPid,
+      ...name !== undefined && { name: this.#told(name, this.#names.name(name, "job")) },
+      ...rank !== undefined && { rank },
     };
   }
 

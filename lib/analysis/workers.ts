@@ -2,9 +2,10 @@
 import type { ProcessScan } from "../model/observation.ts";
 import type { Process } from "../model/process.ts";
 import { judgeServer } from "./kernels.ts";
-import { ancestorsOf, isPython } from "./lineage.ts";
+import { ancestorsOf } from "./lineage.ts";
 import { judgeOwnerByParent, type OwnerFinding, variableOf } from "./owners.ts";
 import { judgeLauncher } from "./ranks.ts";
+import { findTitle, WORKER_TITLES } from "./titles.ts";
 
 /** What a worker is, and whether its owner lives. */
 export interface WorkerFinding {
@@ -23,7 +24,7 @@ interface WorkerKind {
   judgeOwner(process: Process, scan: ProcessScan): OwnerFinding;
 }
 
-/** How each kind of worker is told. First match wins; a title counts only on a Python interpreter. */
+/** How each kind of worker is told. First match wins. */
 const KINDS: readonly WorkerKind[] = [
   {
     kind: "multiprocessing worker",
@@ -42,10 +43,9 @@ const KINDS: readonly WorkerKind[] = [
         : undefined,
     judgeOwner: byParent("the Python program that started it"),
   },
-  // Servers give themselves titles as well (VLLM::APIServer): only those of workers count.
-  titled("vLLM worker", "its API server", /^VLLM::\w*(?:Engine|Worker)/),
-  titled("SGLang worker", "its server", /^sglang::(?:scheduler|detokenizer|data_parallel)/),
-  titled("Ray worker", "its raylet", /^ray::/),
+  titled("vLLM worker", "its API server", WORKER_TITLES.vllm),
+  titled("SGLang worker", "its server", WORKER_TITLES.sglang),
+  titled("Ray worker", "its raylet", WORKER_TITLES.ray),
   {
     kind: "Jupyter kernel",
     recognise: (process) =>
@@ -97,10 +97,8 @@ function titled(kind: string, owner: string, title: RegExp): WorkerKind {
   return {
     kind,
     recognise: (process) => {
-      const [first = ""] = argvOf(process);
-      return title.test(first) && process.executable.ok && isPython(process)
-        ? `calls itself ${first} and runs a Python interpreter`
-        : undefined;
+      const found = findTitle(process, title);
+      return found === undefined ? undefined : `calls itself ${found} and runs a Python interpreter`;
     },
     judgeOwner: byParent(owner),
   };

@@ -16,7 +16,7 @@ import {
   SNAPSHOT_SCHEMA_NAME,
   type SnapshotJson,
 } from "./schema/snapshot.ts";
-import type { Ghost, GpuAccount, Holder, HolderDevice, Snapshot } from "./snapshot.ts";
+import type { Ghost, GpuAccount, Holder, HolderDevice, HolderJob, Snapshot } from "./snapshot.ts";
 
 /**
  * Reads the text of a snapshot file.
@@ -190,6 +190,7 @@ function decodeHolder(json: HolderJson, from: ReasonReader): Holder {
     threads: from.take(json.threads, "threads"),
     parentPid: from.take(json.parentPid, "parentPid"),
     owner: mapReading(from.take(json.owner, "owner"), decodeOwner),
+    ...json.job !== null && { job: decodeHolderJob(json.job) },
     class: json.class,
     evidence: json.evidence,
     advice: json.advice,
@@ -219,6 +220,15 @@ function decodeOwner(json: OwnerJson): Owner {
     ...pod !== null && { pod },
     ...slurmJob !== null && { slurmJob },
     ...slurmStep !== null && { slurmStep },
+  };
+}
+
+function decodeHolderJob({ launcher, name, firstPid, rank }: NonNullable<HolderJson["job"]>): HolderJob {
+  return {
+    launcher,
+    firstPid: pid(firstPid),
+    ...name !== null && { name },
+    ...rank !== null && { rank },
   };
 }
 

@@ -6,7 +6,7 @@ import type { Owner } from "./process.ts";
 import { ReasonWriter } from "./reasons.ts";
 import type { GhostJson, HolderJson, OwnerJson } from "./schema/holder.ts";
 import type { ContextJson, GpuJson, MigInstanceJson, SnapshotJson } from "./schema/snapshot.ts";
-import type { Ghost, GpuAccount, Holder, HolderDevice, Host, Snapshot } from "./snapshot.ts";
+import type { Ghost, GpuAccount, Holder, HolderDevice, HolderJob, Host, Snapshot } from "./snapshot.ts";
 
 /** Writes a snapshot as a plain object for JSON; `decodeSnapshot` gives the same snapshot back. */
 export function encodeSnapshot(snapshot: Snapshot): SnapshotJson {
@@ -125,6 +125,7 @@ export function encodeHolder(holder: Holder, to: ReasonWriter): HolderJson {
     threads: to.put(holder.threads, "threads"),
     parentPid: to.put(holder.parentPid, "parentPid"),
     owner: to.put(mapReading(holder.owner, encodeOwner), "owner"),
+    job: holder.job === undefined ? null : encodeHolderJob(holder.job),
     class: holder.class,
     evidence: [...holder.evidence],
     advice: holder.advice,
@@ -132,6 +133,10 @@ export function encodeHolder(holder: Holder, to: ReasonWriter): HolderJson {
       encodeDevice(device, to.within(`devices/${place}`, `PID ${holder.pid} on ${device.gpu}`))
     ),
   };
+}
+
+function encodeHolderJob({ launcher, name, firstPid, rank }: HolderJob): HolderJson["job"] {
+  return { launcher, name: name ?? null, firstPid, rank: rank ?? null };
 }
 
 function encodeDevice(

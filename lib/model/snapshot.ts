@@ -60,6 +60,30 @@ export interface HolderDevice {
   readonly isMapped: Reading<boolean>;
 }
 
+/** What starts the processes of one job side by side, as far as they show it. */
+export const JOB_LAUNCHERS = [
+  "torchrun",
+  "deepspeed",
+  "horovod",
+  "mpi",
+  "slurm",
+  "torch-distributed",
+  "vllm",
+  "sglang",
+] as const;
+export type JobLauncher = typeof JOB_LAUNCHERS[number];
+
+/** The job that a process is a rank of, or that a rank has started it for. */
+export interface HolderJob {
+  readonly launcher: JobLauncher;
+  /** The lowest pid among its holders. No two jobs of one snapshot have the same. */
+  readonly firstPid: Pid;
+  /** What the job is called by its launcher, or where its ranks meet; jobs may be called alike. */
+  readonly name?: string;
+  /** Of the process, or of the rank that has started it, over all machines of the job. */
+  readonly rank?: number;
+}
+
 /** A live process that has a GPU's device mapped or open, or that the driver lists. */
 export interface Holder {
   readonly pid: Pid;
@@ -74,6 +98,8 @@ export interface Holder {
   readonly threads: Reading<number>;
   readonly parentPid: Reading<number>;
   readonly owner: Reading<Owner>;
+  /** Given only where the process shows it: without it, it may be of a job all the same. */
+  readonly job?: HolderJob;
   readonly class: HolderClass;
   /** One sentence each: what was seen that makes it so. */
   readonly evidence: readonly string[];

@@ -54,6 +54,10 @@ const FIELDS: readonly Field<Row>[] = [
   ofHolder("container", ({ owner }) => valueOf(owner)?.container?.id),
   ofHolder("pod", ({ owner }) => valueOf(owner)?.pod),
   ofHolder("slurmJob", ({ owner }) => valueOf(owner)?.slurmJob),
+  ofHolder("jobLauncher", ({ job }) => job?.launcher),
+  ofHolder("jobName", ({ job }) => job?.name),
+  ofHolder("jobFirstPid", ({ job }) => job?.firstPid),
+  ofHolder("rank", ({ job }) => job?.rank),
   {
     key: "likelyHolders",
     value: ({ likelyHolders }) => likelyHolders.length === 0 ? null : likelyHolders.join(" "),

@@ -1,8 +1,7 @@
 /** The holders of a snapshot for a person: who needs something done first, with what was seen and the next step. */
 import { printable } from "../core/text.ts";
-import type { Bytes } from "../core/units.ts";
 import { contextsOf } from "../model/gpu.ts";
-import { type Holder, HOLDER_CLASSES, type HolderDevice, type Snapshot } from "../model/snapshot.ts";
+import type { Holder, HolderDevice, Snapshot } from "../model/snapshot.ts";
 import { wrap } from "./layout.ts";
 import {
   type Concern,
@@ -10,13 +9,15 @@ import {
   formatGpus,
   formatMigPlace,
   formatRanges,
-  formatSum,
   type GpuNames,
   HOLDER_COLUMNS,
   nameGpus,
   NONE,
   UNKNOWN,
 } from "./snapshot_columns.ts";
+import { formatMemory, usedGpus } from "./snapshot_devices.ts";
+import { groupHolders } from "./snapshot_groups.ts";
+import { describeJob, holdersByJob, jobKey, mergeRanks } from "./snapshot_jobs.ts";
 import { type Column, layOutTable, type TableOptions } from "./table.ts";
 
 const TITLES: Readonly<Record<Concern, string>> = {
@@ -33,16 +34,18 @@ export function holderBlocks(snapshot: Snapshot, options: TableOptions): string[
   const names = nameGpus(snapshot);
   const workers = snapshot.holders.filter(isIdleWorker);
   const folded = new Set(workers.length > SHOWN_WORKERS ? workers : []);
-  const groups = [...groupHolders(snapshot.holders.filter((holder) => !folded.has(holder)))].sort(
-    compareGroups(names),
-  );
+  const groups = groupHolders(snapshot.holders.filter((holder) => !folded.has(holder)), names);
   const holders = groups.flat();
   const { header, rows } = layOutTable(holders, columnsFor(snapshot, names), options);
+  const jobs = holdersByJob(snapshot.holders);
   const lineOf = new Map(holders.map((holder, place) => [holder, rows[place] ?? ""]));
   return (["left-behind", "unclear", "in-use"] as const).flatMap((concern) => {
     const own = groups.filter(([first]) => first !== undefined && CONCERNS[first.class] === concern);
-    const lines = own.flatMap((group) => [
+    const ofJobs = jobLines(own.flat(), { jobs, names, width: options.width });
+    const lines = own.flatMap((group, place) => [
       ...group.map((holder) => lineOf.get(holder) ?? ""),
+      // A job of several groups, which follow each other, is told of below the first.
+      ...(keyOf(own[place - 1]) === keyOf(group) ? [] : ofJobs.get(keyOf(group)) ?? []),
       ...(concern === "in-use" ? [] : explain(group, options)),
     ]);
     const more = concern === "in-use" ? foldedLines([...folded], options) : [];
@@ -115,69 +118,35 @@ function formatPlaces(
   return onMig.length > 0 ? [...new Set(onMig)].join(",") : formatGpus(uuids, names);
 }
 
-/** The GPUs that say most about a holder: where it has memory, or else where it is a client, or else what it has open. */
-function usedGpus(devices: readonly HolderDevice[]): HolderDevice["gpu"][] {
-  const withMemory = devices.filter(({ contextBytes }) => contextBytes.ok && contextBytes.value > 0);
-  const mapped = devices.filter(({ isMapped }) => isMapped.ok && isMapped.value);
-  const shown = [withMemory, mapped, devices].find(({ length }) => length > 0) ?? [];
-  return shown.map(({ gpu }) => gpu);
+/** The job that a group is of. */
+function keyOf(group: readonly Holder[] | undefined): string {
+  const job = group?.[0]?.job;
+  return job === undefined ? "" : jobKey(job);
 }
 
-/** The sum over its GPUs. A part that is not known is not left out in silence. */
-function formatMemory(devices: readonly HolderDevice[]): string {
-  const parts = knownParts(devices);
-  const isWhole = parts.length === devices.length;
-  if (parts.every((part) => part === 0)) return isWhole ? NONE : UNKNOWN;
-  return formatSum(parts) + (isWhole ? "" : `+${UNKNOWN}`);
-}
-
-function knownParts(devices: readonly HolderDevice[]): Bytes[] {
-  return devices.flatMap(({ contextBytes }) => contextBytes.ok ? [contextBytes.value] : []);
-}
-
-/** Holders of which the same was seen and for whom the same is to be done; each holder in use stands alone. */
-function groupHolders(holders: readonly Holder[]): Iterable<Holder[]> {
-  const groups = new Map<string, Holder[]>();
-  for (const holder of holders) {
-    const key = CONCERNS[holder.class] === "in-use"
-      ? String(holder.pid)
-      : JSON.stringify([holder.class, holder.evidence, withoutOwnPid(holder)]);
-    const group = groups.get(key);
-    if (group) group.push(holder);
-    else groups.set(key, [holder]);
-  }
-  return groups.values();
-}
-
-/** A holder's advice without its own pid, which is all that differs between workers of one job. */
-function withoutOwnPid({ advice, pid }: Holder): string {
-  if (!advice.includes(String(pid))) return advice;
-  return advice.replace(new RegExp(`((?:PID|--pid|-CONT) )${pid}\\b`, "g"), "$1");
-}
-
-/** What needs something: by class, most memory first. What is in use: who has memory first, by GPU. */
-function compareGroups(names: GpuNames): (a: Holder[], b: Holder[]) => number {
-  const rank = (group: Holder[]): readonly number[] => {
-    const [first] = group;
-    if (first === undefined) return [];
-    const gpus = usedGpus(first.devices).map((uuid) => names.get(uuid) ?? Infinity);
-    const memory = knownParts(group.flatMap(({ devices }) => devices)).reduce((sum, part) => sum + part, 0);
-    return CONCERNS[first.class] === "in-use"
-      ? [memory === 0 ? 1 : 0, Math.min(Infinity, ...gpus), -memory, first.pid]
-      : [HOLDER_CLASSES.indexOf(first.class), -memory, first.pid];
-  };
-  return (a, b) => {
-    const [left, right] = [rank(a), rank(b)];
-    const differing = left.findIndex((number, place) => number !== right[place]);
-    return differing < 0 ? 0 : (left[differing] ?? 0) < (right[differing] ?? 0) ? -1 : 1;
-  };
+/** A line for each job, by its key. */
+function jobLines(
+  shown: readonly Holder[],
+  { jobs, names, width }: {
+    readonly jobs: ReadonlyMap<string, readonly Holder[]>;
+    readonly names: GpuNames;
+    readonly width: number | undefined;
+  },
+): ReadonlyMap<string, readonly string[]> {
+  return new Map([...holdersByJob(shown)].map(([key, members]) => {
+    const line = describeJob(members, { whole: jobs.get(key) ?? members, names });
+    return [key, line === undefined ? [] : wrap(line, { width, label: "      " })];
+  }));
 }
 
 function explain(group: readonly Holder[], { width }: TableOptions): string[] {
   const [first, ...others] = group;
   if (first === undefined) return [];
-  const why = first.evidence.flatMap((sentence, place) =>
-    wrap(printable(sentence), { width, label: place === 0 ? "      why:  " : "      and:  " })
+  const why = first.evidence.flatMap((_, place) =>
+    wrap(printable(mergeRanks(group.map(({ evidence }) => evidence[place] ?? ""))), {
+      width,
+      label: place === 0 ? "      why:  " : "      and:  ",
+    })
   );
   const next = wrap(printable(first.advice), { width, label: "      next: " });
   const rest = others.map(({ pid }) => pid).join(", ");

@@ -4,10 +4,11 @@ import process from "node:process";
 import { GpuctlError } from "../core/errors.ts";
 import { type Pid, pid } from "../core/ids.ts";
 import type { ChildEnd } from "../model/diff.ts";
-import type { ProcStat } from "../model/process.ts";
+import { isStillRunning, type ProcStat } from "../model/process.ts";
 import { ERRNO, openLibc } from "../native/libc.ts";
 import { bindOwnProcess, type OwnProcessCalls } from "../native/own_process.ts";
 import { bindSpawn, type SpawnCalls } from "../native/spawn.ts";
+import { findOwnChildren } from "../proc/children.ts";
 import { isOwnChild } from "../proc/own_children.ts";
 import { jobEnvironment, ownWords, resolveScript } from "./job_command.ts";
 import type { Job, JobRunner, OrphanFate, PassedSignal, ProcessTable, StartFailure } from "./ports.ts";
@@ -32,6 +33,8 @@ const NOT_RUNNABLE: Readonly<Record<number, string>> = {
   36: "file name too long",
   40: "too many levels of symbolic links",
 };
+/** How often in a row a job may pass on to a new process that ends before it is looked at. */
+const MOST_ROUNDS = 100;
 /** SIGCHLD tells of each end; this is for one that was lost. */
 const REAP_INTERVAL_MS = 1000;
 
@@ -79,7 +82,30 @@ class RealJobRunner implements JobRunner {
     };
   }
 
+  /**
+   * A process that loses its parent while /proc is read can be missed: it was still the parent's, and the parent is gone.
+   * So that nothing is left is believed only of children who were all dead, with no new one among them afterwards: what
+   * descends from us has a living child of ours above it, or is one.
+   */
   listDescendants(): readonly ProcStat[] {
+    for (let round = 1;; round++) {
+      const before = this.#findChildren();
+      const found = this.#walk();
+      if (found.some(isStillRunning)) return found;
+      const living = before?.flatMap((child) => this.#world.processes.findProcess(child) ?? [])
+        .filter(isStillRunning) ?? [];
+      if (living.length > 0) return living;
+      const after = this.#findChildren();
+      const isSettled = before && after ? after.every((child) => before.includes(child)) : round > 1;
+      if (isSettled || round === MOST_ROUNDS) return found;
+    }
+  }
+
+  #findChildren(): readonly number[] | undefined {
+    return findOwnChildren()?.filter((child) => !isOwnChild(child));
+  }
+
+  #walk(): readonly ProcStat[] {
     const children = new Map<number, ProcStat[]>();
     for (const name of readdirSync("/proc")) {
       const found = /^\d+$/.test(name) ? this.#world.processes.findProcess(Number(name)) : undefined;

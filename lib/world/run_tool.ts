@@ -44,8 +44,11 @@ export async function runTool(
     const { pid } = child;
     if (pid !== undefined) noteOwnChild(pid, ended);
     const end = await within(ended, span);
-    child.unref();
-    if (end === LATE) return pid === undefined ? { kind: "timed-out" } : describeLate(pid);
+    if (end === LATE) {
+      // We may end before it does.
+      child.unref();
+      return pid === undefined ? { kind: "timed-out" } : describeLate(pid);
+    }
     if (end.kind === "error") return { kind: "not-started", message: messageOf(end.error) };
     if (fstatSync(output).size > MOST_BYTES) return { kind: "too-long" };
     const { status, signal } = end;

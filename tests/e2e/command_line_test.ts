@@ -12,7 +12,7 @@ import { type SimulatedServer, startSim } from "../support/sim.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const SNAPSHOT = quoteArguments([...gpuctlCommand(), "snapshot"]);
-const FORMATS = "Allowed choices are table, json, csv.";
+const FORMATS = "Allowed choices are table, json, csv, prometheus.";
 
 /** Runs a line of bash, in which gpuctl finds a simulated server. */
 function runShell(line: string, { env }: Pick<SimulatedServer, "env">): Promise<Ended> {

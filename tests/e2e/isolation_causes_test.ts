@@ -5,6 +5,7 @@ import { dirname } from "node:path";
 import { test } from "node:test";
 import { quoteArguments } from "../../lib/core/text.ts";
 import { parseDuration } from "../../lib/core/units.ts";
+import { STRAY_CAUSES } from "../../lib/model/isolation.ts";
 import { NEEDS_ROOT } from "../support/as_nobody.ts";
 import { gpuctlCommand, withRuntime } from "../support/binary.ts";
 import { BROKEN, type BrokenJob, FIVE, lone, uuid } from "../support/broken_jobs.ts";
@@ -19,6 +20,12 @@ import {
 import { runProgram } from "../support/running_program.ts";
 import { startSim } from "../support/sim.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+
+test("there is a job here for every cause", () => {
+  const played = Object.keys(BROKEN).map((name) => name.split(",", 1)[0]);
+  // Those of containers stand below; intruders are not the job's own, and have their tests where nobody runs one.
+  assert.deepEqual(new Set([...played, "container", "intruder"]), new Set(STRAY_CAUSES));
+});
 
 for (const [name, job] of Object.entries(BROKEN)) {
   test(`verify-isolation finds the cause ${name}`, async () => {

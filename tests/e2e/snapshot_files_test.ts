@@ -161,6 +161,24 @@ for (const [name, expected] of Object.entries(TEXTS)) {
   });
 }
 
+test("gpuctl snapshot --source makes holders of what fuser printed, and is 3 as it says nothing of memory", async () => {
+  const look = readLook(
+    await runGpuctl(["snapshot", "--json", "--source", join(FIXTURES, "smi", "fuser_station.txt")]),
+    3,
+  );
+  assert.deepEqual(look.gpus.map(({ uuid, memoryUsedBytes }) => [uuid, memoryUsedBytes]), [[
+    "minor:0",
+    null,
+  ]]);
+  assert.deepEqual(look.holders.map(({ pid, user }) => [pid, user]), [
+    [2180, "root"],
+    [2284, "root"],
+    [2890, "nvidia-persistenced"],
+    [3392, "gdm"],
+    [3461, "gdm"],
+  ]);
+});
+
 test("gpuctl snapshot --source refuses a file that is cut off, of another schema, or hostile, and says what is wrong", async () => {
   using folder = temporaryFolder();
   const files = {

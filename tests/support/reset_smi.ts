@@ -32,6 +32,8 @@ export interface SmiCall {
   readonly siblings: readonly string[];
   /** Signals that it was sent; `PIPE` for a broken output. */
   readonly signals: readonly string[];
+  /** What it has open beside the first three descriptors and itself. */
+  readonly descriptors: readonly string[];
   /** Whether it has a session of its own. */
   readonly hasOwnSession: boolean;
 }
@@ -97,6 +99,7 @@ function readCalls(path: string): SmiCall[] {
       ...status !== undefined && { status: Number(status) },
       siblings: told("sibling"),
       signals: told("signal"),
+      descriptors: told("descriptor"),
       hasOwnSession: session === pid,
     };
   });
@@ -139,6 +142,8 @@ for status in $(grep -lsE "^PPid:[[:space:]]+$PPID$" /proc/[0-9]*/status); do
   sibling=\${status%/status}
   [ "$sibling" = "/proc/$$" ] || log sibling "$(tr '\\0' ' ' < "$sibling/cmdline")"
 done
+# In a child of its own: a shell that looks itself has more open for it.
+find /proc/$$/fd -mindepth 1 -name '[3-9]*' ! -lname "$0" -printf "$$ descriptor %l\\n" >> "$DIR/smi.log"
 log begin "$(cut -d ' ' -f 6 /proc/$$/stat)" "$buses" "$*"
 case "$order" in
 @ORDERS@

@@ -19,6 +19,8 @@ import {
   type Holder,
   HOLDER_CLASSES,
   type HolderDevice,
+  type HolderJob,
+  JOB_LAUNCHERS,
   type Snapshot,
   SOURCE_NAMES,
 } from "../../lib/model/snapshot.ts";
@@ -159,22 +161,33 @@ const anyDevice: fc.Arbitrary<HolderDevice> = fc.record({
   isMapped: anyReading(fc.boolean()),
 }, EVERY_KEY);
 
-const anyHolder: fc.Arbitrary<Holder> = fc.record({
-  pid: anyPid,
-  startTicks: anyReading(fc.maxSafeNat().map(clockTicks)),
-  uid: anyReading(fc.nat(0xffff_ffff).map(uid)),
-  user: anyReading(hostileText),
-  argv: anyReading(fc.array(hostileText, { maxLength: 4 })),
-  name: hostileText,
-  state: anyReading(fc.constantFrom(...PROCESS_STATES)),
-  threads: anyReading(anyCount),
-  parentPid: anyReading(anyCount),
-  owner: anyReading(anyOwner),
-  class: fc.constantFrom(...HOLDER_CLASSES),
-  evidence: anyTexts,
-  advice: hostileText,
-  devices: fc.array(anyDevice, { maxLength: 3 }),
-}, EVERY_KEY);
+const anyJob: fc.Arbitrary<HolderJob> = fc.tuple(
+  fc.record(
+    { launcher: fc.constantFrom(...JOB_LAUNCHERS), firstPid: fc.oneof(anyPid, fc.constant(pid(7))) },
+    EVERY_KEY,
+  ),
+  fc.record({ name: hostileText, rank: anyCount }, SOME_KEYS),
+).map(([job, extra]) => ({ ...job, ...extra }));
+
+const anyHolder: fc.Arbitrary<Holder> = fc.tuple(
+  fc.record({
+    pid: anyPid,
+    startTicks: anyReading(fc.maxSafeNat().map(clockTicks)),
+    uid: anyReading(fc.nat(0xffff_ffff).map(uid)),
+    user: anyReading(hostileText),
+    argv: anyReading(fc.array(hostileText, { maxLength: 4 })),
+    name: hostileText,
+    state: anyReading(fc.constantFrom(...PROCESS_STATES)),
+    threads: anyReading(anyCount),
+    parentPid: anyReading(anyCount),
+    owner: anyReading(anyOwner),
+    class: fc.constantFrom(...HOLDER_CLASSES),
+    evidence: anyTexts,
+    advice: hostileText,
+    devices: fc.array(anyDevice, { maxLength: 3 }),
+  }, EVERY_KEY),
+  fc.record({ job: anyJob }, SOME_KEYS),
+).map(([holder, extra]) => ({ ...holder, ...extra }));
 
 const anyGhost: fc.Arbitrary<Ghost> = fc.record({
   pid: anyPid,

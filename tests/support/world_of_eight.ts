@@ -1,8 +1,9 @@
 /** A busy machine: eight GPUs and forty holders of every kind. */
+import { pid } from "../../lib/core/ids.ts";
 import { known } from "../../lib/core/reading.ts";
 import { percent } from "../../lib/core/units.ts";
 import { contextsOf } from "../../lib/model/gpu.ts";
-import type { Holder, Snapshot } from "../../lib/model/snapshot.ts";
+import type { Holder, HolderJob, Snapshot } from "../../lib/model/snapshot.ts";
 import { account, context, device, endSafely, holder, listed, snapshot } from "./scene_parts.ts";
 
 const INDEXES = [0, 1, 2, 3, 4, 5, 6, 7] as const;
@@ -14,6 +15,10 @@ const TORCHRUN = [
   "configs/llm_70b.yaml",
   "--resume",
 ] as const;
+
+function jobOf(rank: number): HolderJob {
+  return { launcher: "torchrun", firstPid: pid(5000), name: "node7:29400", rank };
+}
 
 /** A rank on each GPU with three loader workers, as torchrun and PyTorch make them. */
 const ranks: readonly Holder[] = INDEXES.flatMap((index) => [
@@ -28,7 +33,7 @@ const ranks: readonly Holder[] = INDEXES.flatMap((index) => [
       ...INDEXES.filter((other) => other !== index).map((other) => device(other, "watched")),
     ],
     evidence: ["belongs to Slurm job 4711, whose slurmstepd lives (PID 4980)"],
-  }),
+  }, { job: jobOf(index) }),
   ...[1, 2, 3].map((worker) =>
     holder(5000 + 10 * worker + index, {
       class: "live",
@@ -38,7 +43,7 @@ const ranks: readonly Holder[] = INDEXES.flatMap((index) => [
       cgroup: "/system.slice/slurmstepd.scope/job_4711/step_0",
       devices: [device(index, "inherited")],
       evidence: [`is a part of the job of PID ${5000 + index}, which lives`],
-    })
+    }, { job: jobOf(index) })
   ),
 ]);
 

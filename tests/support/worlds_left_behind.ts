@@ -77,6 +77,45 @@ const spawnOrphans = snapshot([account(0, listed(context(901, 1542), context(902
   ),
 });
 
+const TORCHRUN = { launcher: "torchrun", firstPid: pid(701), name: "127.0.0.1:29500" } as const;
+
+/** Two ranks whose agent was killed, the second with a loader worker, beside a rank of a job at work. */
+const orphanedRanks = snapshot([
+  account(0, listed(context(701, 1542))),
+  account(1, listed(context(702, 1030), context(820, 600))),
+], {
+  holders: [
+    ...[701, 702].map((number, rank) =>
+      holder(number, {
+        class: "orphan",
+        argv: TRAIN_ARGV,
+        parent: 1,
+        devices: [device(rank, "used", rank === 0 ? 1542 : 1030)],
+        evidence: [
+          `was started as a rank (TORCHELASTIC_RUN_ID=none, LOCAL_RANK=${rank})`,
+          "its torchrun agent has ended: its parent is now PID 1 (systemd)",
+        ],
+        advice: endSafely(number),
+      }, { job: { ...TORCHRUN, rank } })
+    ),
+    holder(750, {
+      class: "orphan",
+      argv: TRAIN_ARGV,
+      parent: 702,
+      threads: 2,
+      devices: [device(1, "inherited")],
+      evidence: [
+        "was started as a rank (TORCHELASTIC_RUN_ID=none, LOCAL_RANK=1)",
+        "it descends from PID 702, a torchrun rank whose own owner has ended",
+      ],
+      advice: endSafely(750),
+    }, { job: { ...TORCHRUN, rank: 1 } }),
+    holder(820, { class: "live", argv: TRAIN_ARGV, devices: [device(1, "used", 600)] }, {
+      job: { launcher: "torchrun", firstPid: pid(820), name: "llm", rank: 3 },
+    }),
+  ],
+});
+
 /** Loader workers whose main process was killed: they hold everything and leave by themselves after 5 to 6 s. */
 const dataloaderOrphans = snapshot([account(0, listed(context(1200, 4118)))], {
   holders: [1211, 1212, 1213, 1214].map((number) =>
@@ -147,6 +186,7 @@ export const LEFT_BEHIND = {
   "forked-child": forkedChild,
   "zombie-leader": zombieLeader,
   "spawn-orphans": spawnOrphans,
+  "orphaned-ranks": orphanedRanks,
   "dataloader-orphans": dataloaderOrphans,
   "ipc-importer": ipcImporter,
   "ghost-of-nobody": ghostOfNobody,

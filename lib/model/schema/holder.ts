@@ -1,8 +1,9 @@
 /** Who holds a GPU's memory, as several documents have it. */
 import * as v from "valibot";
 import { PROCESS_STATES } from "../process.ts";
-import { HOLDER_CLASSES } from "../snapshot.ts";
+import { HOLDER_CLASSES, JOB_LAUNCHERS } from "../snapshot.ts";
 import {
+  added,
   BYTES,
   COMMAND,
   COUNT,
@@ -50,6 +51,20 @@ export const OWNER = record({
 });
 export type OwnerJson = v.InferOutput<typeof OWNER>;
 
+/** The job that a holder is a rank of, or that a rank has started it for. */
+export const HOLDER_JOB = record({
+  launcher: described(oneOf(JOB_LAUNCHERS), "What started its ranks"),
+  name: described(
+    NULLABLE_TEXT,
+    "What its launcher calls it, or where its ranks meet; jobs may be called alike",
+  ),
+  firstPid: described(PID, "The lowest pid among its holders: equal for all that are known to be of one job"),
+  rank: described(
+    v.nullable(COUNT),
+    "Number of the rank, over all machines of the job; null where it shows none",
+  ),
+});
+
 /** What a holder has on one GPU. */
 export const HOLDER_DEVICE = record({
   gpu: GPU_UUID,
@@ -76,6 +91,7 @@ export const HOLDER = record({
   threads: described(v.nullable(COUNT), "How many threads it has"),
   parentPid: described(v.nullable(COUNT), "Process id of its parent; 0 where that is outside the namespace"),
   owner: described(v.nullable(OWNER), "Whose it is, by its cgroup"),
+  job: described(added(HOLDER_JOB), "The job that it is a rank of, or works for; null where it shows none"),
   class: CLASS,
   evidence: EVIDENCE,
   advice: described(TEXT, "The one next thing to do"),
@@ -102,6 +118,7 @@ export type GhostJson = v.InferOutput<typeof GHOST>;
 export const HOLDER_PARTS = {
   holder: HOLDER,
   holderDevice: HOLDER_DEVICE,
+  holderJob: HOLDER_JOB,
   owner: OWNER,
   container: CONTAINER,
 };

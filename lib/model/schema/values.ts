@@ -83,6 +83,11 @@ export function record<const Entries extends v.ObjectEntries>(entries: Entries) 
   return v.object(entries, "an object");
 }
 
+/** A key that came within a version: what was written before it is read as if it were null. */
+export function added<const Schema extends v.GenericSchema>(schema: Schema) {
+  return v.nullish(schema, null);
+}
+
 /** A list of values of one kind. */
 export function list<const Item extends v.GenericSchema>(item: Item) {
   return v.array(item, "a list");

@@ -20,7 +20,13 @@ async function run(spec: StepsSpec, steps = STEPS) {
 
 test("carryOutSteps() does each step once, in order, and says how long it took", async () => {
   const { performed, done } = await run({ spans: { reset: 4000 } });
-  assert.deepEqual(performed, ["stop-service", "persistence-off", "reset", "persistence-on", "start-service"]);
+  assert.deepEqual(performed, [
+    "stop-service",
+    "persistence-off",
+    "reset",
+    "persistence-on",
+    "start-service",
+  ]);
   assert.deepEqual(done, STEPS.map((step) => ({ ...step, state: "done", took: step === RESET ? 4000 : 0 })));
 });
 
@@ -38,13 +44,21 @@ test("carryOutSteps() skips what is left once a step failed or is late, and undo
 });
 
 test("carryOutSteps() goes on putting back when one thing cannot be put back", async () => {
-  const { states } = await run({ results: { "persistence-on": { state: "failed", answer: "the GPU is gone" } } });
+  const { states } = await run({
+    results: { "persistence-on": { state: "failed", answer: "the GPU is gone" } },
+  });
   assert.deepEqual(states, ["done", "done", "done", "failed", "done"]);
 });
 
 test("carryOutSteps() begins nothing after a signal, and undoes what was begun", async () => {
   assert.deepEqual((await run({ interruptedAfter: 0 })).performed, []);
-  assert.deepEqual((await run({ interruptedAfter: 1 })).states, ["done", "skipped", "skipped", "skipped", "done"]);
+  assert.deepEqual((await run({ interruptedAfter: 1 })).states, [
+    "done",
+    "skipped",
+    "skipped",
+    "skipped",
+    "done",
+  ]);
   assert.deepEqual((await run({ interruptedAfter: 2 })).states, ["done", "done", "skipped", "done", "done"]);
 });
 
@@ -68,7 +82,8 @@ test("carryOutSteps() throws what keeps the first step from being recorded, and 
 
 test("carryOutSteps() does not do a later step that cannot be recorded, and still undoes", async () => {
   const { states, performed, done } = await run({
-    unrecorded: (event, { kind }) => event === "intent" && kind !== "stop-service" && kind !== "persistence-off",
+    unrecorded: (event, { kind }) =>
+      event === "intent" && kind !== "stop-service" && kind !== "persistence-off",
   });
   assert.deepEqual(states, ["done", "done", "failed", "done", "done"]);
   assert.deepEqual(performed, ["stop-service", "persistence-off", "persistence-on", "start-service"]);
@@ -83,7 +98,9 @@ test("carryOutSteps() does not undo a step that was not begun because it could n
 });
 
 test("carryOutSteps() stops after a step of which the end is not on record, and says that it was done", async () => {
-  const { done } = await run({ unrecorded: (event, { kind }) => event === "outcome" && kind === "persistence-off" });
+  const { done } = await run({
+    unrecorded: (event, { kind }) => event === "outcome" && kind === "persistence-off",
+  });
   assert.deepEqual(done.map(({ state, answer }) => [state, answer]), [
     ["done", undefined],
     ["failed", "it was done; and that is not on record: Cannot record"],
@@ -94,7 +111,9 @@ test("carryOutSteps() stops after a step of which the end is not on record, and 
 });
 
 test("carryOutSteps() does not call undone what was put back and is merely not on record", async () => {
-  const { done } = await run({ unrecorded: (event, { kind }) => event === "outcome" && kind === "persistence-on" });
+  const { done } = await run({
+    unrecorded: (event, { kind }) => event === "outcome" && kind === "persistence-on",
+  });
   assert.deepEqual(
     [done[3]?.state, done[3]?.answer],
     ["done", "it was done; and that is not on record: Cannot record"],

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { test } from "node:test";
+import { isStillRunning } from "../../../lib/model/process.ts";
 import { openLibc } from "../../../lib/native/libc.ts";
 import { isOwnChild, noteOwnChild } from "../../../lib/proc/own_children.ts";
 import { openProcessTable } from "../../../lib/proc/table.ts";
@@ -94,13 +95,33 @@ test("listDescendants() knows what escaped from the command by setsid and a doub
   await job.ended;
   const escaped = await until("the escaped shell and its child", () => {
     const found = runner.listDescendants().filter(({ state }) => state !== "Z");
-    return found.length === 2 && found;
+    // A child is called as its parent is until it has become another program.
+    return found.length === 2 && found.some(({ comm }) => comm === "sleep") && found;
   });
 
   assert.deepEqual(escaped.map(({ comm }) => comm).sort(), ["sh", "sleep"]);
   assert.equal(escaped.find(({ comm }) => comm === "sh")?.parentPid, runner.ownPid);
   for (const { pid } of escaped) process.kill(pid, "SIGKILL");
   await until("the orphans to be reaped", () => escaped.every(({ pid }) => !existsSync(`/proc/${pid}`)));
+});
+
+/** Starts itself again in the background, so many times, and ends: the last one writes to $OUT. */
+const CHAIN = 'if [ $1 -gt 0 ]; then /bin/sh -c "$0" "$0" $(($1 - 1)) & else echo done > "$OUT"; fi';
+
+test("listDescendants() never says that nothing runs while one process after another passes the job on", async () => {
+  using folder = temporaryFolder();
+  using runner = await openRunner();
+  const out = `${folder.path}/out`;
+  const job = started(runner.start(["/bin/sh", "-c", CHAIN, CHAIN, "400"], { OUT: out }));
+  await until("the last of them to end", () => {
+    for (let look = 0; look < 20; look++) {
+      if (runner.listDescendants().some(isStillRunning)) continue;
+      assert.ok(existsSync(out), "nothing was seen running, and it was not over");
+      return true;
+    }
+  });
+
+  assert.deepEqual(await job.ended, { kind: "exited", status: 0 });
 });
 
 test("the runner reaps orphans that end while the command runs, however many there are", async () => {
