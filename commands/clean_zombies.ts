@@ -42,7 +42,7 @@ export function cleanZombiesOptions() {
     .addOption(sourceOption())
     .addOption(gpuOption())
     .addOption(
-      new Option("--class <names>", `which classes: ${CLASSES.join(", ")}`)
+      new Option("--class <names>", "which classes, with commas").choices(CLASSES)
         .argParser(parsedBy(parseClasses)).default(
           new Set<HolderClass>(DEFAULT_CLASSES),
           DEFAULT_CLASSES.join(","),

@@ -26,7 +26,7 @@ export function diffCommand(
     .alias("diff-before-after")
     .usage("[options] -- <command...>\n       gpuctl diff [options] <before> <after>")
     .description(DESCRIPTION)
-    .argument("[words...]", "a command after --, or two saved snapshots; - is the machine now")
+    .argument("[snapshots...]", "two saved snapshots, - is the machine now; or a command after --")
     .addOption(sourceOption())
     .addOption(gpuOption("judge only these: indexes, ranges, UUIDs (or their beginning), PCI addresses"))
     .option("--pin", "let the command see only the GPUs of --gpu (CUDA_VISIBLE_DEVICES, by UUID)")

@@ -57,7 +57,7 @@ export function resetGpuCommand(world: World, end: (ending: Ending) => void): Co
       durationOption("--step-limit <time>", "how long nvidia-smi may take for one step; it is never ended")
         .default(milliseconds(120_000), "2m"),
     )
-    .option("--nvidia-smi <path>", "run this nvidia-smi, not the installed one")
+    .option("--nvidia-smi <file>", "run this nvidia-smi, not the installed one")
     .option("--audit-log <file>", "where every step is recorded")
     .option("-o, --output <file>", "write the report to a file")
     .option("--json", "report as JSON")

@@ -5,6 +5,7 @@
 import type { CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { errnoOf, GpuctlError, messageOf, stateOf } from "../lib/core/errors.ts";
 import { nearest } from "../lib/core/text.ts";
+import type { OptionSetting } from "../lib/model/program_description.ts";
 import type { World } from "../lib/world/ports.ts";
 
 /** What must be typed by the one who means it, and what only makes sense there. */
@@ -38,12 +39,31 @@ export async function applySettings(
     if (text !== undefined) await applyFile(command, path, text, everyName);
   }
   for (const option of settableOptions(command)) {
-    const name = `GPUCTL_${(option.long ?? "").slice(2).replaceAll("-", "_").toUpperCase()}`;
-    const value = world.variable(name);
-    if (value !== undefined) {
+    const name = variableOf(option);
+    const value = name === undefined ? undefined : world.variable(name);
+    if (name !== undefined && value !== undefined) {
       apply(command, option, option.isBoolean() ? readSwitch(value, name) : value, name);
     }
   }
+}
+
+/** The variable that an option may come from; `undefined` for one that must be typed. */
+export function variableOf({ long }: Pick<Option, "long">): string | undefined {
+  if (long === undefined || TYPED_ONLY.has(long)) return undefined;
+  return `GPUCTL_${long.slice(2).replaceAll("-", "_").toUpperCase()}`;
+}
+
+/** Where in a configuration file an option of the command at `path` may stand, if it may. */
+export function settingOf(
+  option: Pick<Option, "long">,
+  path: readonly string[],
+): OptionSetting | undefined {
+  const key = option.long?.slice(2);
+  if (key === undefined || variableOf(option) === undefined) return undefined;
+  // Tables are called after commands, and `sim hold` is none of its own there.
+  const table = path.length === 1 ? path[0] : undefined;
+  const isShared = SHARED.has(key);
+  return table === undefined && !isShared ? undefined : { key, table, isShared };
 }
 
 function configPaths(named: string | undefined, { variable }: SettingsWorld): string[] {
@@ -175,7 +195,7 @@ function readSwitch(text: string, name: string): boolean {
 }
 
 function settableOptions(command: CommandUnknownOpts): Option[] {
-  return command.options.filter(({ long }) => long !== undefined && !TYPED_ONLY.has(long));
+  return command.options.filter((option) => variableOf(option) !== undefined);
 }
 
 function refuse(path: string, text: string, place: Place, why: string, names: readonly string[]): never {

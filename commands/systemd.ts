@@ -31,7 +31,7 @@ function printCommand({ terminal, self }: SystemdWorld, end: End): CommandUnknow
     .usage("[options] [-- <clean-zombies options...>]")
     .argument("[words...]", WORDS)
     .addOption(everyOption())
-    .option("--program <path>", PROGRAM)
+    .option("--program <file>", PROGRAM)
     .action(async (words, { every, program }) => {
       const units = await renderUnits(words, { every, program: program ?? ownProgram(self) });
       terminal.out(units.map(({ name, text }) => `# /etc/systemd/system/${name}\n${text}`).join("\n"));
@@ -46,7 +46,7 @@ function installCommand({ terminal, self, openSystemd }: SystemdWorld, end: End)
     .addOption(everyOption())
     .option("--now", "start the timer now, and at every boot")
     .option("--force", "replace units of these names that gpuctl did not write")
-    .option("--program <path>", PROGRAM)
+    .option("--program <file>", PROGRAM)
     .addHelpText("after", INSTALL_HELP)
     .action(async (words, { every, now = false, force = false, program = ownProgram(self) }) => {
       const units = await renderUnits(words, { every, program });

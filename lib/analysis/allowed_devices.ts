@@ -1,7 +1,7 @@
 import type { AllowedDevice } from "../model/isolation.ts";
 import type { Gpu } from "../model/gpu.ts";
 import type { GpuUuid } from "../core/ids.ts";
-import type { GpuSelector } from "./select_gpus.ts";
+import { type GpuSelector, migDevicesNamed } from "./select_gpus.ts";
 
 /** What a `--gpu` list gives of the GPUs that it chose: a MIG device that it names by UUID, the whole GPU otherwise. */
 export function allowedDevices(
@@ -9,11 +9,10 @@ export function allowedDevices(
   selectors: readonly GpuSelector[],
 ): readonly AllowedDevice[] {
   return chosen.flatMap((gpu): readonly AllowedDevice[] => {
-    const instances = gpu.migInstances.ok ? gpu.migInstances.value : [];
-    const named = instances.filter(({ uuid }) =>
-      selectors.some((selector) => selector.kind === "uuid" && uuid.toLowerCase().startsWith(selector.prefix))
-    );
-    return named.length > 0 ? named.map(({ uuid }) => ({ gpu: gpu.uuid, mig: uuid })) : [{ gpu: gpu.uuid }];
+    const named = new Set(selectors.flatMap((selector) => migDevicesNamed(gpu, selector)));
+    return named.size > 0
+      ? Array.from(named, ({ uuid }) => ({ gpu: gpu.uuid, mig: uuid }))
+      : [{ gpu: gpu.uuid }];
   });
 }
 

@@ -74,7 +74,8 @@ function hide(process: ProcessSpec, names: readonly string[], wide: boolean): Pr
     program: `/opt/${b.replaceAll("/", "")}${program}`,
     user: { uid: process.user?.uid ?? 1000, name: c },
     ...wide && { argv: [...process.argv ?? ["python3"], d, `--x=${e}`] },
-    ...wide && { environment: { LOCAL_RANK: e, TORCHELASTIC_RUN_ID: f, MASTER_PORT: "1", PBS_JOBID: d } },
+    ...wide &&
+      { environment: { RANK: "0", LOCAL_RANK: e, TORCHELASTIC_RUN_ID: f, MASTER_PORT: "1", PBS_JOBID: d } },
     owner: {
       cgroup: `/user.slice/user-1000.slice/${d}/${e}.service`,
       unit: `${e}.service`,

@@ -11,20 +11,19 @@ import { idleGpu } from "../../support/driver_reports.ts";
 const MIG_A = gpuUuid("MIG-aaaaaaaa-0000-0000-0000-000000000000");
 const MIG_B = gpuUuid("MIG-bbbbbbbb-0000-0000-0000-000000000000");
 
-function instance(uuid: MigInstance["uuid"]): MigInstance {
+function instance(uuid: MigInstance["uuid"], gpuInstance: number): MigInstance {
   const size = known(bytes(1));
-  const one = known(1);
   return {
     uuid,
-    gpuInstance: one,
-    computeInstance: one,
+    gpuInstance: known(gpuInstance),
+    computeInstance: known(1),
     profile: known("1g"),
     memoryTotal: size,
     memoryUsed: size,
   };
 }
 
-const DIVIDED = idleGpu(0, { migInstances: known([instance(MIG_A), instance(MIG_B)]) });
+const DIVIDED = idleGpu(0, { migInstances: known([instance(MIG_A, 1), instance(MIG_B, 2)]) });
 const WHOLE = idleGpu(1);
 
 function allow(list: string) {
@@ -35,6 +34,13 @@ test("allowedDevices() gives a MIG device alone where it is named, by the beginn
   const devices = [{ gpu: DIVIDED.uuid, mig: MIG_B }, { gpu: WHOLE.uuid }];
   assert.deepEqual(allow(`${MIG_B},1`), devices);
   assert.deepEqual(allow("mig-BBBB,1"), devices);
+});
+
+test("allowedDevices() takes the name that old drivers have for a MIG device", () => {
+  assert.deepEqual(allow(`MIG-${DIVIDED.uuid}/2/1,1`), [
+    { gpu: DIVIDED.uuid, mig: MIG_B },
+    { gpu: WHOLE.uuid },
+  ]);
 });
 
 test("allowedDevices() gives each MIG device that is named", () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { attribute } from "../../../lib/analysis/attribute.ts";
 import { redactSnapshot } from "../../../lib/analysis/redact.ts";
+import { pid } from "../../../lib/core/ids.ts";
 import { known } from "../../../lib/core/reading.ts";
 import type { Holder } from "../../../lib/model/snapshot.ts";
 import { observe, type ProcessSpec } from "../../support/machine.ts";
@@ -147,4 +148,11 @@ test("redactSnapshot() hides the machine and its GPUs, and keeps what tells GPUs
     [0, "GPU-00000001-0000-0000-0000-000000000000", known("NVIDIA H200"), known("00000000:00:00.0")],
     [1, "GPU-00000002-0000-0000-0000-000000000000", known("NVIDIA H200"), known("00000000:01:00.0")],
   ]);
+});
+
+test("redactSnapshot() gives the job of a rank one stand-in in its field and in sentences, and keeps its numbers", () => {
+  const variables = { TORCHELASTIC_RUN_ID: "falcon-2", MASTER_PORT: "29500", RANK: "3", LOCAL_RANK: "3" };
+  const [holder] = redactProcesses([{ pid: 5, touch: "context", environment: variables }]);
+  assert.deepEqual(holder?.job, { launcher: "torchrun", firstPid: pid(5), name: "job-1", rank: 3 });
+  assert.equal(holder?.evidence[0], "was started as a rank (TORCHELASTIC_RUN_ID=job-1, LOCAL_RANK=3)");
 });

@@ -26,6 +26,9 @@ function* listsOf(value: unknown, place = ""): Generator<[string, readonly unkno
   }
 }
 
+/** Keys that came within a version: documents that were written before lack them. */
+const LACKED_BEFORE = /^\/(?:holders|leftovers)\/\d+\/job is missing$/;
+
 test("DOCUMENTS names every document once, in short as in full", () => {
   const names = DOCUMENTS.map(({ name }) => name);
   assert.deepEqual(names, [...new Set(names)]);
@@ -75,7 +78,7 @@ for (const { name } of DOCUMENTS) {
     const validate = validatorOf(name, "open");
     for (const example of examples) {
       const passed = [...damage(example)].filter(([, changed]) => validate(changed)).map(([what]) => what);
-      assert.deepEqual(passed, []);
+      assert.deepEqual(passed.filter((what) => !LACKED_BEFORE.test(what)), []);
     }
   });
 
