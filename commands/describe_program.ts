@@ -12,13 +12,13 @@ import {
 import { settingOf, variableOf } from "./settings.ts";
 
 /** What the word between the brackets says of a value. */
-const KINDS: Readonly<Record<string, ValueKind>> = {
-  file: { kind: "file" },
-  snapshots: { kind: "file" },
-  directory: { kind: "directory" },
-  where: { kind: "source" },
-  gpu: { kind: "gpus" },
-};
+const KINDS: ReadonlyMap<string, ValueKind> = new Map([
+  ["file", { kind: "file" }],
+  ["snapshots", { kind: "file" }],
+  ["directory", { kind: "directory" }],
+  ["where", { kind: "source" }],
+  ["gpu", { kind: "gpus" }],
+]);
 /** Values of these names are several with commas. */
 const LISTS = new Set(["list", "names"]);
 
@@ -75,7 +75,7 @@ function describeOption(option: Option, path: readonly string[]): OptionDescript
 
 function kindOf(name: string, choices: readonly string[] | undefined): ValueKind {
   if (choices !== undefined) return { kind: "words", words: choices, isList: LISTS.has(name) };
-  return KINDS[name] ?? { kind: "free" };
+  return KINDS.get(name) ?? { kind: "free" };
 }
 
 function defaultOf({ defaultValue, defaultValueDescription }: Option): string | undefined {
@@ -108,7 +108,10 @@ function withPages(command: CommandDescription, pages: readonly string[]): Comma
     ...command,
     arguments: command.arguments.map((each) =>
       isPages(each)
-        ? { ...each, is: { kind: "words", words: pages.map((page) => page.replace(/^gpuctl-/, "")), isList: false } }
+        ? {
+          ...each,
+          is: { kind: "words", words: pages.map((page) => page.replace(/^gpuctl-/, "")), isList: false },
+        }
         : each
     ),
     commands: command.commands.map((child) => withPages(child, pages)),

@@ -8,14 +8,22 @@ import {
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
 import { nearest, printableLines } from "../lib/core/text.ts";
 import { applySettings } from "./settings.ts";
+import type { CommandDescription } from "../lib/model/program_description.ts";
 import type { World } from "../lib/world/ports.ts";
 
-/** Builds one command; its action says how it ended through `end`. `line` is the whole command line, as it was given. */
+/**
+ * Builds one command; its action says how it ended through `end`. `line` is the whole command line, as it was given, and
+ * `describe` is for those whose subject is the program itself.
+ */
 export type BuildCommand = (
   world: World,
   end: (ending: Ending) => void,
   line: readonly string[],
+  describe: DescribeProgram,
 ) => CommandUnknownOpts;
+
+/** Describes the whole program, for which every command is loaded. */
+export type DescribeProgram = () => Promise<CommandDescription>;
 
 const COMMANDS: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   snapshot: async () => (await import("./snapshot.ts")).snapshotCommand,
@@ -27,6 +35,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   systemd: async () => (await import("./systemd.ts")).systemdCommand,
   schema: async () => (await import("./schema.ts")).schemaCommand,
   demo: async () => (await import("./demo.ts")).demoCommand,
+  completions: async () => (await import("./completions.ts")).completionsCommand,
+  man: async () => (await import("./man.ts")).manCommand,
 };
 const ALIASES: Readonly<Record<string, string>> = { "diff-before-after": "diff" };
 
@@ -88,12 +98,16 @@ async function buildProgram(
   const program = new Command("gpuctl").description(INTRODUCTION).usage("<command> [options]")
     .option("--version", "print the version").addHelpText("after", EPILOGUE);
   const asked = argv[0] === undefined ? undefined : ALIASES[argv[0]] ?? argv[0];
+  const describe = async () => {
+    const { describeProgram } = await import("./describe_program.ts");
+    return describeProgram(await buildProgram([], world, end));
+  };
   const names = asked !== undefined && Object.hasOwn(COMMANDS, asked) ? [asked] : Object.keys(COMMANDS);
   for (const name of names) {
     const build = await COMMANDS[name]?.();
     if (build) {
       program.addCommand(
-        build(world, end, argv).option("--config <file>", "read settings from this file too"),
+        build(world, end, argv, describe).option("--config <file>", "read settings from this file too"),
       );
     }
   }

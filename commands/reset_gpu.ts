@@ -114,7 +114,7 @@ const DESCRIPTION = [
 
 const STATUSES = `
 Exit status:
-  0    done, and read again as healthy
+  0    done; what was reset has been read again as healthy
   3    no driver answers and the kernel knows no GPU, or one that was named is not there
   4    not root
   5    something stands in the way, or another run is at work, or nothing can be recorded: nothing was begun

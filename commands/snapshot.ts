@@ -1,5 +1,6 @@
 /** `gpuctl snapshot`: who holds the GPUs, and why. */
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
+import { narrowSnapshot } from "../lib/analysis/narrow_snapshot.ts";
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
 import { isDriverAnswering, type Snapshot } from "../lib/model/snapshot.ts";
 import type { Terminal, World } from "../lib/world/ports.ts";
@@ -41,7 +42,7 @@ export function snapshotCommand(world: World, end: (ending: Ending) => void): Co
         looking,
         loadRenderer(options.json ? "json" : options.format),
       ]);
-      const chosen = narrow(snapshot, new Set(chooseGpus(snapshot.gpus.map(({ gpu }) => gpu), options.gpu)));
+      const chosen = narrowSnapshot(snapshot, chooseGpus(snapshot.gpus.map(({ gpu }) => gpu), options.gpu));
       const shown = options.redact ? await redact(chosen) : chosen;
       if (options.output === undefined) world.terminal.out(render(shown, world.terminal.screen));
       else {
@@ -65,22 +66,6 @@ Each output counts anew: user-1 of two files need not be one user. To compare tw
 async function redact(snapshot: Snapshot): Promise<Snapshot> {
   const { redactSnapshot } = await import("../lib/analysis/redact.ts");
   return redactSnapshot(snapshot);
-}
-
-/** The part of a snapshot that is about some of its GPUs. */
-function narrow(snapshot: Snapshot, gpus: ReadonlySet<Snapshot["gpus"][number]["gpu"]>): Snapshot {
-  if (gpus.size === snapshot.gpus.length) return snapshot;
-  const uuids = new Set([...gpus].map(({ uuid }) => uuid));
-  return {
-    ...snapshot,
-    gpus: snapshot.gpus.filter(({ gpu }) => gpus.has(gpu)),
-    holders: snapshot.holders.map((holder) => ({
-      ...holder,
-      devices: holder.devices.filter(({ gpu }) => uuids.has(gpu)),
-    }))
-      .filter(({ devices }) => devices.length > 0),
-    ghosts: snapshot.ghosts.filter(({ gpu }) => uuids.has(gpu)),
-  };
 }
 
 /** A look that saw no GPU, or whose driver did not answer, is no answer. */

@@ -39,4 +39,13 @@ export class Alarm {
       left = deadline - clock.monotonic();
     }
   }
+
+  /** What a promise comes to, or `undefined` if the event comes first: then nobody waits for it any more. */
+  async outwait<T>(promise: Promise<T>): Promise<T | undefined> {
+    if (this.#hasRung) return undefined;
+    return await new Promise<T | undefined>((resolve, reject) => {
+      this.#wake = () => resolve(undefined);
+      promise.then(resolve, reject);
+    });
+  }
 }

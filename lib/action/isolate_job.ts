@@ -17,6 +17,7 @@ import type { LiveSource } from "../model/source_choice.ts";
 import type { Job, JobRunner, LookOptions, Sampler, StartFailure, World } from "../world/ports.ts";
 import { Alarm } from "./alarm.ts";
 import { Census } from "./census.ts";
+import { FrameworkWatch } from "./framework_watch.ts";
 import { IsolationEvidence, type IsolationWorld, showsJob } from "./isolation_watch.ts";
 import { endJob, livingOf } from "./job_end.ts";
 import { JobWatch } from "./job_watch.ts";
@@ -95,6 +96,7 @@ export async function isolateJob(
   const evidence = new IsolationEvidence({ hidesRows: hidesRows(observation) }, world);
   const census = new Census(observation.scan.ok ? observation.scan.value : undefined, population);
   const met: Promise<void>[] = [];
+  const running = new FrameworkWatch(world.details);
   const gone = untilGone(job, new Alarm(watched.interrupted), world);
   const watch = new JobWatch(
     { ownPid: world.runner.ownPid, startedAt, gpus: machine.gpus },
@@ -107,6 +109,7 @@ export async function isolateJob(
         // A first look that the job did not outlive may have come too late to see any of it.
         const isInTime = evidence.tally.looks > 0 || showsJob(sample) || livingOf(world).length > 0;
         if (isInTime) evidence.add(sample);
+        if (sample.report.ok) running.add(sample.report.value, { allowed, isJobs: sample.isJobs });
         if (sample.report.ok) met.push(census.meet(sample.report.value));
       },
     },
@@ -133,6 +136,7 @@ export async function isolateJob(
     processes: evidence.processes,
     whose: (pid) => evidence.family.has(pid) ? "job" : whoseOf(pid, watch),
     untold: run.left,
+    frameworks: running.frameworks,
   });
   return { end: run.end, hasTimedOut: run.hasTimedOut, simulated: observation.simulated, isolation };
 }

@@ -15,6 +15,7 @@ import type { DeviceUse } from "../model/observation.ts";
 import type { Process } from "../model/process.ts";
 import type { ProcessTable, World } from "../world/ports.ts";
 import { findMembers, type MembersWorld } from "./find_members.ts";
+import { FrameworkWatch } from "./framework_watch.ts";
 import {
   type RunningWatchOptions,
   type RunningWatchWorld,
@@ -40,7 +41,7 @@ export interface IsolateRunningOptions extends RunningWatchOptions {
   readonly allow: ((machine: DriverReport) => readonly AllowedDevice[]) | undefined;
 }
 
-export type IsolateRunningWorld = RunningWatchWorld & MembersWorld & Pick<World, "processes">;
+export type IsolateRunningWorld = RunningWatchWorld & MembersWorld & Pick<World, "processes" | "details">;
 
 /** A verdict, and whether it is about a simulated server. */
 export interface IsolatedRunning {
@@ -59,12 +60,16 @@ export async function isolateRunning(
 ): Promise<IsolatedRunning> {
   const { named, threshold, isExclusive, lint } = options;
   const { subject, members } = await findSubject(named, world);
+  const running = new FrameworkWatch(world.details);
   const seen = await watchRunning({
     ...options,
     prepare(machine) {
       // One that ended meanwhile would be taken for one that has no context.
       if (subject.kind === "processes") refuseMissing(subject, world.processes);
       return expectedOf(options, members, machine);
+    },
+    onReport(report, { prepared: { allowed }, census }) {
+      running.add(report, { allowed, isJobs: (pid) => judgeMembership(pid, subject, census) === "job" });
     },
   }, world);
   const { machine, baseline, tally, census, untold, prepared: { allowed, remarks } } = seen;
@@ -74,6 +79,7 @@ export async function isolateRunning(
     processes: processesOf(subject, seen),
     whose: (pid) => judgeMembership(pid, subject, census),
     findOther: census.find,
+    frameworks: running.frameworks,
     remarks: [...remarks, ...seen.remarks, ...endedNotes(subject, world.processes)],
   });
   return { simulated: seen.observation.simulated, isolation };

@@ -1,6 +1,6 @@
 /** Whose the processes are that the driver lists while a job runs. Only what is new in the list is looked up. */
 import { isPid, type Pid } from "../core/ids.ts";
-import { findFramework, type Framework } from "../analysis/diff_habits.ts";
+import { findFramework, type Framework } from "../analysis/frameworks.ts";
 import type { Member, Membership } from "../analysis/diff_job.ts";
 import { contextsOf, type DriverReport } from "../model/gpu.ts";
 import type { ProcStat } from "../model/process.ts";

@@ -13,7 +13,7 @@ const HELPER_LIMIT = milliseconds(10_000);
 const UNIT_LIMIT = milliseconds(90_000);
 const LONGEST_ANSWER = 500;
 
-/** Does a step that is a program's, or the closing of our own helper. */
+/** Does a step that is a program's, or the closing of our own helper. @throws {TypeError} for every other kind */
 export async function performStep(
   step: ResetStep,
   { limit }: { readonly limit: Milliseconds },
@@ -28,14 +28,19 @@ export async function performStep(
     case "start-service":
       return ofUnit(await tools.orderUnit("start", step.unit ?? "", UNIT_LIMIT));
     case "reset":
-      return ofAnswer(judgeResetAnswer(await tools.runSmi(words, limit), busIdsOf(step)));
+      return await runSmi((run) => judgeResetAnswer(run, busIdsOf(step)));
     case "persistence-off":
     case "persistence-on":
     case "reset-clocks":
-      return ofAnswer(judgeSetterAnswer(await tools.runSmi(words, limit)));
+      return await runSmi(judgeSetterAnswer);
     case "evict":
     case "read-again":
-      return { state: "done" };
+      throw new TypeError(`Cannot do ${step.kind}: no program does it`);
+  }
+
+  async function runSmi(judge: (run: ToolRun) => ResetAnswer): Promise<StepResult> {
+    const run = await tools.runSmi(words, limit);
+    return ofAnswer(judge(run), run);
   }
 }
 
@@ -46,12 +51,20 @@ async function closeHelper(tools: ResetTools): Promise<StepResult> {
   return { state: "timed-out", answer };
 }
 
-function ofAnswer(answer: ResetAnswer): StepResult {
+function ofAnswer(answer: ResetAnswer, run: ToolRun): StepResult {
   if (answer.kind === "done") return { state: "done" };
   const { refusal, explanation, next, text } = answer;
   const words = text === "" ? "" : `\n${text}`;
   const isLate = refusal === "timed-out" || refusal === "stuck";
-  return { state: isLate ? "timed-out" : "failed", answer: `${explanation}; ${next}${words}` };
+  return {
+    state: isLate ? "timed-out" : "failed",
+    answer: `${explanation}; ${next}${describeLeft(run)}${words}`,
+  };
+}
+
+/** Nobody ends a program that is late: whoever looks for it later has to know which it is. */
+function describeLeft(run: ToolRun): string {
+  return run.kind === "timed-out" && run.pid !== undefined ? `\nit is left to itself: PID ${run.pid}` : "";
 }
 
 function ofUnit(run: ToolRun): StepResult {
@@ -67,7 +80,10 @@ function ofUnit(run: ToolRun): StepResult {
       return { state: "failed", answer: "systemctl wrote more than an answer can be" };
     case "timed-out":
     case "stuck":
-      return { state: "timed-out", answer: `systemctl gave no answer within ${formatDuration(UNIT_LIMIT)}` };
+      return {
+        state: "timed-out",
+        answer: `systemctl gave no answer within ${formatDuration(UNIT_LIMIT)}${describeLeft(run)}`,
+      };
   }
 }
 

@@ -27,6 +27,11 @@ export interface RunningWatchOptions {
 export interface WatchPreparation<Prepared> {
   /** @throws {GpuctlError} if the machine is not one to be judged so; it is not watched then. */
   readonly prepare: (machine: DriverReport) => Prepared | Promise<Prepared>;
+  /** Is shown every report, whose processes have just been looked up. */
+  readonly onReport?: (
+    report: DriverReport,
+    seen: Pick<SeenMachine<Prepared>, "prepared" | "census">,
+  ) => void;
 }
 
 export type RunningWatchWorld =
@@ -55,7 +60,7 @@ export interface SeenMachine<Prepared> {
  * @throws {GpuctlError} `unavailable` if the driver gives no answer to the first look
  */
 export async function watchRunning<Prepared>(
-  { source, look, watch, prepare }: RunningWatchOptions & WatchPreparation<Prepared>,
+  { source, look, watch, prepare, onReport }: RunningWatchOptions & WatchPreparation<Prepared>,
   world: RunningWatchWorld,
 ): Promise<SeenMachine<Prepared>> {
   // The helper of the later looks starts the driver while the first one is taken.
@@ -72,7 +77,10 @@ export async function watchRunning<Prepared>(
   const startedAt = world.clock.monotonic();
   const add = async (reading: Reading<DriverReport>) => {
     const at = milliseconds(Math.max(0, world.clock.monotonic() - startedAt));
-    if (reading.ok) await census.meet(reading.value);
+    if (reading.ok) {
+      await census.meet(reading.value);
+      onReport?.(reading.value, { prepared, census });
+    }
     tally.add({ at, report: mapReading(reading, admit) });
   };
   await add(known(report));

@@ -2,16 +2,7 @@
 import type { Pid } from "../core/ids.ts";
 import { formatBytes, milliseconds } from "../core/units.ts";
 import type { ProcessUse } from "./diff_usage.ts";
-
-export const FRAMEWORKS = ["JAX", "TensorFlow", "PyTorch"] as const;
-export type Framework = typeof FRAMEWORKS[number];
-
-/** Files that only this framework's wheels bring into a process. */
-const LIBRARIES: Readonly<Record<Framework, RegExp>> = {
-  JAX: /\/(?:jaxlib|jax_plugins|jax_cuda\d+_\w+)\/|\/xla_(?:extension|cuda_plugin)[^/]*\.so/,
-  TensorFlow: /\/libtensorflow_(?:framework|cc)\.so|\/_pywrap_tensorflow[^/]*\.so/,
-  PyTorch: /\/libtorch_cuda[^/]*\.so|\/libc10_cuda\.so/,
-};
+import { type Framework, FRAMEWORKS } from "./frameworks.ts";
 
 /** Measured with JAX 0.11 and PyTorch 2.11 on an H200: deleting an array or tensor changes nothing that the driver sees. */
 const HABITS: Readonly<Record<Framework, string>> = {
@@ -31,15 +22,6 @@ export interface FrameworkUse {
   readonly pid: Pid;
   readonly framework: Framework | undefined;
   readonly use: ProcessUse;
-}
-
-/** The framework whose libraries a process has mapped. A process with several is named after the most possessive. */
-export function findFramework(mappedFiles: Iterable<string>): Framework | undefined {
-  const seen = new Set<Framework>();
-  for (const file of mappedFiles) {
-    for (const framework of FRAMEWORKS) if (LIBRARIES[framework].test(file)) seen.add(framework);
-  }
-  return FRAMEWORKS.find((framework) => seen.has(framework));
 }
 
 /** Explains the processes that kept what they had until they ended, each framework once. */

@@ -1,7 +1,7 @@
 /**
  * Which holders are the ranks of one job, told by what their launcher gave them, or by the title that their server gave
  * them. Two jobs are never taken for one: their ranks agree in the variables that tell jobs apart, have been started by one
- * process, and no rank is there twice. What does not show all that has no job.
+ * process (or, where that has ended, at one time), and no rank is there twice. What does not show all that has no job.
  */
 import type { Pid } from "../core/ids.ts";
 import { valueOf } from "../core/reading.ts";
@@ -9,7 +9,7 @@ import type { ProcessScan } from "../model/observation.ts";
 import type { Process } from "../model/process.ts";
 import type { HolderJob, JobLauncher } from "../model/snapshot.ts";
 import { ancestorsOf, findStarter } from "./lineage.ts";
-import { variableOf } from "./owners.ts";
+import { variableOf, wasAdopted } from "./owners.ts";
 import { OF_ONE_JOB } from "./ranks.ts";
 import { findTitle, WORKER_TITLES } from "./titles.ts";
 
@@ -64,6 +64,9 @@ const KINDS: readonly RankKind[] = [
 /** What torchrun calls every job that nobody has named (torch.distributed.run, --rdzv-id). */
 const NAMELESS = "none";
 
+/** A launcher starts the ranks of a machine in a moment: 10 s in clock ticks, which are 10 ms each. */
+const ONE_START_TICKS = 1000;
+
 const TITLED = ["vllm", "sglang"] as const;
 /** One number alone: with others beside it, it is no rank among all (`VLLM::Worker_DP1_TP0`). */
 const TITLED_RANK = /^(?:VLLM::Worker|sglang::scheduler)_TP(\d{1,4})$/;
@@ -81,7 +84,7 @@ interface Sign {
 interface Membership {
   readonly pid: Pid;
   readonly sign: Sign;
-  readonly rootPid: Pid;
+  readonly root: Process;
   readonly key: string;
 }
 
@@ -106,7 +109,7 @@ export function findHolderJobs(
   const jobs = new Map<Pid, HolderJob>();
   for (const members of byKey.values()) {
     const [first] = members.toSorted((a, b) => a.pid - b.pid);
-    if (first === undefined || hasRankTwice(members)) continue;
+    if (first === undefined || hasRankTwice(members) || haveOwnStarts(members, scan)) continue;
     for (const { pid, sign: { launcher, name, rank } } of members) {
       jobs.set(pid, {
         launcher,
@@ -122,12 +125,20 @@ export function findHolderJobs(
 /** A launcher starts each rank once: with one twice these are two jobs that are called alike, or one and what it left. */
 function hasRankTwice(members: readonly Membership[]): boolean {
   const roots = new Map<number, Pid>();
-  return members.some(({ sign: { rank }, rootPid }) => {
+  return members.some(({ sign: { rank }, root: { pid } }) => {
     if (rank === undefined) return false;
     const other = roots.get(rank);
-    roots.set(rank, rootPid);
-    return other !== undefined && other !== rootPid;
+    roots.set(rank, pid);
+    return other !== undefined && other !== pid;
   });
+}
+
+/** Ranks without their launcher may be what two jobs left that met at one point one after the other. */
+function haveOwnStarts(members: readonly Membership[], scan: ProcessScan): boolean {
+  const starts = members.filter(({ root }) => wasAdopted(findStarter(root, scan), scan))
+    .map(({ root }) => root.startTicks);
+  const [first = 0, ...later] = starts.toSorted((a, b) => a - b);
+  return (later.at(-1) ?? first) - first > ONE_START_TICKS;
 }
 
 /** Its own sign, or that of the nearest ancestor who has one: what a rank starts is of its job. */
@@ -144,7 +155,7 @@ function findMembership(
   const rest = line.slice(start);
   const end = rest.findIndex((each) => each.sign?.key !== sign.key || !isSameRank(each.sign, sign));
   const root = rest[end < 0 ? rest.length - 1 : end - 1]?.process ?? holder;
-  return { pid: holder.pid, sign, rootPid: root.pid, key: `${starterOf(root, sign, scan)} ${sign.key}` };
+  return { pid: holder.pid, sign, root, key: `${starterOf(root, sign, scan)} ${sign.key}` };
 }
 
 /** The workers of a server are told by their titles alone, each with another one. */

@@ -4,6 +4,7 @@ import type { Bytes } from "../core/units.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { AllowedDevice, IsolatedProcess } from "../model/isolation.ts";
 import type { Process } from "../model/process.ts";
+import type { Framework } from "./frameworks.ts";
 import type { IsolationTally } from "./isolation_tally.ts";
 import type { Finding } from "./lint/finding.ts";
 
@@ -35,6 +36,8 @@ export interface IsolationInput {
   readonly allowsRanks?: boolean;
   /** What is known of a process that is not the job's; nothing of anybody unless given. */
   readonly findOther?: (pid: Pid) => Process | undefined;
+  /** Which frameworks the job's processes with a context out of place run, as far as that was seen. */
+  readonly frameworks?: ReadonlyMap<Pid, Framework>;
   /** What else the reader has to know; the first of the notes. */
   readonly remarks?: readonly string[];
 }

@@ -5,6 +5,7 @@ import { type Bytes, formatBytes, formatDuration, sumBytes } from "../core/units
 import type { Gpu } from "../model/gpu.ts";
 import type { IsolationViolation } from "../model/isolation.ts";
 import type { DeviceUse } from "../model/observation.ts";
+import { habitNotes } from "./isolation_habits.ts";
 import type { IsolationInput } from "./isolation_input.ts";
 import { allowanceOf } from "./isolation_place.ts";
 import type { JobContexts } from "./isolation_ranks.ts";
@@ -25,6 +26,7 @@ export function isolationNotes(input: IsolationInput, { jobs, violations }: Find
   );
   return [
     ...machine.gpus.flatMap((gpu) => rankNotes(gpu, violations)),
+    ...habitNotes(input, { jobs, violations }),
     ...touchNotes(input, jobs),
     ...(tally.looks > 0 && allowed.length > 0 && !isUsed
       ? ["The job had no context on the GPUs that it was given, so it was not put to the test"]

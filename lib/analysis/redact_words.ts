@@ -8,7 +8,7 @@ export const WORDS: ReadonlySet<string> = new Set(
   available back be been before belong belongs beside blocked blocks board brings brought bug built bus but by bytes cables
   call called calls can cannot cgroup change changed characters children clean client clients close closed column columns
   comes complete compute confirm container containers contains context contexts continue continued controllers copy correct
-  corrupt corrupted cost could counted counts csv cuda cudamallocmanaged current cut d daemon data dead deadline debugger
+  corrupt corrupted cost costs could count counted counts csv cuda cudamallocmanaged current cut d daemon data dead deadline debugger
   debugs deeply defines defunct denied deprecated descends descriptor descriptors desktop device devices did different
   directory display dkms dmon do doctype does done driven driver drivers each ecc echo either elements else empty end ended
   ending ends entities errno error errors every everybody everything exclusive executable exited expected explains external
@@ -35,7 +35,7 @@ export const WORDS: ReadonlySet<string> = new Set(
   themselves there they this thread threads time timed tmux to told too track true twice type umd undefined under unit
   unknown unreadable until up update updated use used user users uses using usual uuid value values version versions vgpu
   view virtual visible wait waiting waits was watches way wddm were what when where whether which while who whoever whose
-  window windows with within without words work worker workers wrong wrote wsl xid z zombie zombies zone n/a
+  window windows with within without words work worker workers would wrong wrote wsl xid z zombie zombies zone n/a
   vllm sglang api torchrun agent deepspeed mpi pmix horovod open raylet its their pbs lsf flux cobalt oar shell
   torchelastic_run_id local_rank cross_rank ompi_comm_world_rank pmix_rank pmi_rank horovod_rank cuda_visible_devices
   python incomplete even docker containerd podman lxc nspawn

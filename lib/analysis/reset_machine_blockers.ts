@@ -136,7 +136,7 @@ function findUnseen({ observation: { scan } }: ResetInput): Blocker[] {
     found.push(of("unseen-processes", "nobody", [
       "some processes",
       `not every process was looked at: ${formatAbsent(coverage.cutShort)}`,
-      "look again with a longer --timeout",
+      "look again with a longer --deadline",
     ]));
   }
   return found;

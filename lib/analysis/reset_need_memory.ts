@@ -51,7 +51,7 @@ function describe({ class: name, evidence: [first] }: Holder): string {
 }
 
 /** Memory of the dead is kept by somebody alive, or by nobody, and only then a reset is what frees it. */
-function judgeGhosts(gpu: Gpu, input: ResetInput): ResetSign[] {
+export function judgeGhosts(gpu: Gpu, input: ResetInput): ResetSign[] {
   const incomplete = whyScanIncomplete(input);
   return input.snapshot.ghosts.filter((ghost) => ghost.gpu === gpu.uuid).map((ghost): ResetSign => {
     const size = ghost.contextBytes.ok ? formatBytes(ghost.contextBytes.value) : "memory";
@@ -72,7 +72,8 @@ function judgeGhosts(gpu: Gpu, input: ResetInput): ResetSign[] {
   });
 }
 
-function judgeUnattributed(gpu: Gpu, input: ResetInput): ResetSign[] {
+/** Memory that no process is listed with. Nothing is said where the list or the total was not read. */
+export function judgeUnattributed(gpu: Gpu, input: ResetInput): ResetSign[] {
   const account: GpuAccount | undefined = input.snapshot.gpus.find((each) => each.gpu.uuid === gpu.uuid);
   if (account === undefined) return [{ advice: "unknown", reason: "its memory was not accounted for" }];
   const { unattributed, cause } = account;

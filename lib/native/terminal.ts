@@ -6,8 +6,8 @@ const TIOCGWINSZ = 0x5413;
 
 export interface TerminalCalls {
   isTerminal(descriptor: number): boolean;
-  /** The width of the terminal; `undefined` if the descriptor is none, or if it does not know its width. */
-  findColumns(descriptor: number): number | undefined;
+  /** The size of the terminal; a part is `undefined` if the descriptor is none, or if it does not know it. */
+  findSize(descriptor: number): { readonly columns: number | undefined; readonly rows: number | undefined };
 }
 
 /** Looks up what ioctl_tty(2) and isatty(3) need. */
@@ -16,11 +16,12 @@ export function bindTerminal(libc: Libc): TerminalCalls {
   const ioctl = libc.bind("ioctl", { args: ["i32", "u64", "ptr"], returns: "i32" });
   return {
     isTerminal: (descriptor) => isatty(descriptor) === 1,
-    findColumns(descriptor) {
+    findSize(descriptor) {
       // struct winsize: rows, columns, and their sizes in pixels.
       const size = new Uint16Array(4);
-      if (ioctl(descriptor, TIOCGWINSZ, new Uint8Array(size.buffer)) !== 0) return undefined;
-      return size[1] || undefined;
+      const isRead = ioctl(descriptor, TIOCGWINSZ, new Uint8Array(size.buffer)) === 0;
+      const [rows, columns] = isRead ? size : [];
+      return { columns: columns || undefined, rows: rows || undefined };
     },
   };
 }

@@ -24,17 +24,33 @@ const RECORD_BYTES = 16_384;
 
 /** Reads what the kernel still knows of the driver's errors since boot. */
 export function readKernelLog(path = "/dev/kmsg"): Reading<KernelLog> {
-  try {
+  const opened = openKernelRecords(path);
+  if (!opened.ok) return opened;
+  using records = opened.value;
+  return attemptRead(path, () => collectKernelLog(records));
+}
+
+/** Opens the log at the oldest record that is left. It stays open, and gives later what was logged since. */
+export function openKernelRecords(path = "/dev/kmsg"): Reading<KernelRecords & Disposable> {
+  return flatten(attemptRead(path, () => {
     // Without O_NONBLOCK the end of the log is a wait for the next record.
     const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      const { rdev } = fstatSync(descriptor);
-      // Some container runtimes put a terminal or nothing at all there.
-      if (rdev !== makeDevice(1, 11)) return absent("hidden", `${path} is not the kernel's log here`);
-      return known(collectKernelLog(openRecords(descriptor)));
-    } finally {
-      closeSync(descriptor);
-    }
+    const { rdev } = fstatSync(descriptor);
+    // Some container runtimes put a terminal or nothing at all there.
+    if (rdev === makeDevice(1, 11)) return known(openRecords(descriptor));
+    closeSync(descriptor);
+    return absent("hidden", `${path} is not the kernel's log here`);
+  }));
+}
+
+function flatten<T>(reading: Reading<Reading<T>>): Reading<T> {
+  return reading.ok ? reading.value : reading;
+}
+
+/** What comes of reading the log, or why nothing does. */
+export function attemptRead<T>(path: string, read: () => T): Reading<T> {
+  try {
+    return known(read());
   } catch (error) {
     if (isDenied(error)) {
       return absent("no-permission", `${path} is for root alone (kernel.dmesg_restrict): run it with sudo`);
@@ -71,7 +87,7 @@ export function collectKernelLog(records: KernelRecords): KernelLog {
   }
 }
 
-function openRecords(descriptor: number): KernelRecords {
+function openRecords(descriptor: number): KernelRecords & Disposable {
   const buffer = new Uint8Array(RECORD_BYTES);
   const decoder = new TextDecoder();
   return {
@@ -86,5 +102,6 @@ function openRecords(descriptor: number): KernelRecords {
         throw error;
       }
     },
+    [Symbol.dispose]: () => closeSync(descriptor),
   };
 }

@@ -6,7 +6,7 @@ import type { Pid, Uid } from "../core/ids.ts";
 import type { ChildEnd } from "../model/diff.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { DeviceUse, Observation } from "../model/observation.ts";
-import type { ResetFacts } from "../model/reset_facts.ts";
+import type { ResetFacts, XidEvent } from "../model/reset_facts.ts";
 import type { AuditJson } from "../model/schema/audit.ts";
 import type { Snapshot } from "../model/snapshot.ts";
 import type { Environment, Owner, Process, ProcessIdentity, ProcStat } from "../model/process.ts";
@@ -31,8 +31,10 @@ export interface Terminal {
   out(text: string): void;
   /** Writes a message to standard error. */
   err(text: string): void;
-  /** Columns and colour of standard output; `undefined` when it is no terminal. */
-  readonly screen: { readonly columns: number; readonly hasColour: boolean } | undefined;
+  /** Size and colour of standard output now; `undefined` when it is no terminal. A terminal may not know its rows. */
+  readonly screen:
+    | { readonly columns: number; readonly rows?: number; readonly hasColour: boolean }
+    | undefined;
   /** Whether standard error leads to the systemd journal (JOURNAL_STREAM of systemd.exec(5)). */
   readonly isJournal: boolean;
 }
@@ -57,6 +59,39 @@ export interface LookOptions extends LookExtras {
 export interface Sampler extends AsyncDisposable {
   /** Never rejects for a driver that fails or hangs: the reading says so. */
   sample(options: LookOptions): Promise<Reading<DriverReport>>;
+}
+
+/** A sampler that looks at everybody too, through the same helper. */
+export interface Observer extends Sampler {
+  /** Never rejects for a driver that fails or hangs. */
+  observe(options: LookOptions): Promise<Observation>;
+}
+
+/** The kernel's log, followed. */
+export interface KernelLogFollower extends Disposable {
+  /** The driver's errors that were logged since the last call; of the first call, since this was opened. Never throws. */
+  readNew(): Reading<readonly XidEvent[]>;
+}
+
+/** How a command that we ran on the side ended. */
+export type ShellEnd =
+  | { readonly kind: "exited"; readonly status: number }
+  | { readonly kind: "killed"; readonly signal: string }
+  | { readonly kind: "timed-out" }
+  | { readonly kind: "not-started"; readonly message: string };
+
+/** A command that we ran on the side. */
+export interface ShellRun {
+  readonly end: ShellEnd;
+  /** The end of what it wrote. */
+  readonly output: string;
+}
+
+/** What a command on the side gets. */
+export interface ShellOptions {
+  readonly variables: Readonly<Record<string, string>>;
+  /** How long it may take. Then it is ended with everything that it has started in its process group. */
+  readonly span: Milliseconds;
 }
 
 export type Signal = "SIGTERM" | "SIGKILL" | "SIGCONT" | "SIGINT" | "SIGHUP" | "SIGQUIT";
@@ -245,6 +280,10 @@ export interface World {
   /** One look at a live machine, before anything is concluded from it. */
   observe(source: LiveSource, options: LookOptions): Promise<Observation>;
   openSampler(source: LiveSource): Promise<Sampler>;
+  openObserver(source: LiveSource): Promise<Observer>;
+  openKernelLog(source: LiveSource): Promise<KernelLogFollower>;
+  /** Gives a line to a shell, apart from the terminal and from signals that are meant for us. Never rejects. */
+  runShell(line: string, options: ShellOptions): Promise<ShellRun>;
   openUses(source: LiveSource): Promise<UseReader>;
   openPopulation(): Promise<Population>;
   readonly locks: Locks;

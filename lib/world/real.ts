@@ -61,6 +61,20 @@ export async function openWorld({ early, given }: Start): Promise<World> {
     look: (source, options) => look(source, options, base),
     observe: (source, options) => observe(source, options, base),
     openSampler: async (source) => (await openHardware(source, base)).sampler,
+    openObserver: async (source) => {
+      const hardware = await openHardware(source, base);
+      const { sampler } = hardware;
+      return {
+        sample: (options) => sampler.sample(options),
+        observe: (options) => observeMachine(source, hardware, options, { libc, clock: realClock }),
+        [Symbol.asyncDispose]: () => sampler[Symbol.asyncDispose](),
+      };
+    },
+    openKernelLog: async (source) => {
+      if (source.kind !== "sim") return (await import("../proc/kernel_log_follower.ts")).followKernelLog();
+      return (await import("../source/sim/kernel_log.ts")).followSimLog(resolve(source.directory));
+    },
+    runShell: async (line, options) => await (await import("./run_shell.ts")).runShell(line, options),
     openUses: async (source) => {
       const { openUseReader } = await import("../proc/use_reader.ts");
       return openUseReader({ libc, clock: realClock, recogniser: await recogniserOf(source) });

@@ -26,10 +26,10 @@ export function openTerminal(variable: (name: string) => string | undefined, lib
       const terminal = bindTerminal(libc);
       if (!terminal.isTerminal(STDOUT.descriptor)) return undefined;
       const columns = Number(variable("COLUMNS") ?? NaN);
+      const size = terminal.findSize(STDOUT.descriptor);
       return {
-        columns: Number.isSafeInteger(columns) && columns >= NARROWEST
-          ? columns
-          : terminal.findColumns(STDOUT.descriptor) ?? 80,
+        columns: Number.isSafeInteger(columns) && columns >= NARROWEST ? columns : size.columns ?? 80,
+        ...size.rows !== undefined && { rows: size.rows },
         hasColour: variable("NO_COLOR") === undefined && variable("TERM") !== "dumb",
       };
     },

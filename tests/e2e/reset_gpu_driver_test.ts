@@ -1,19 +1,22 @@
 /** `gpuctl reset-gpu` on stand-ins for the driver's library and nvidia-smi: what it does, in which order, and how it ends. */
 import assert from "node:assert/strict";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { NEEDS_ROOT } from "../support/as_nobody.ts";
+import { parseDocument } from "../support/documents.ts";
 import { type ScenarioGpu, writeScenario } from "../support/nvml_stub.ts";
 import {
+  openResetMachines,
   readReset,
   readStepRecords,
   type ResetLook,
   type ResetMachine,
-  resetMachine,
   statesOf,
 } from "../support/resetting.ts";
 
+const machines = openResetMachines();
+after(() => machines[Symbol.dispose]());
 const BUS = "00000000:10:00.0";
 const SECOND_BUS = "00000000:11:00.0";
 const NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] as const;
@@ -42,7 +45,7 @@ test(
   "gpuctl reset-gpu --yes switches persistence mode off, resets, switches it on again and reads the GPU",
   NEEDS_ROOT,
   async () => {
-    using machine = resetMachine({ scenario: { gpus: [{ fields: NEEDS_RESET, usedBytes: GIBIBYTE }, {}] } });
+    using machine = machines.make({ scenario: { gpus: [{ fields: NEEDS_RESET, usedBytes: GIBIBYTE }, {}] } });
     const reset = readReset(await machine.run(["0", "--yes", "--json"]), 0);
 
     assert.equal(reset.outcome, "done");
@@ -68,7 +71,7 @@ test(
   "gpuctl reset-gpu has no helper left and a session apart when nvidia-smi resets",
   NEEDS_ROOT,
   async () => {
-    using machine = resetMachine();
+    using machine = machines.make();
     readReset(await machine.run(["0", "--yes", "--json"]), 0);
     assert.deepEqual(
       machine.smi.calls().map(({ order, siblings, signals, descriptors, hasOwnSession }) => [
@@ -84,7 +87,7 @@ test(
 );
 
 test("gpuctl reset-gpu ends a helper that was started for another source first", NEEDS_ROOT, async () => {
-  using machine = resetMachine();
+  using machine = machines.make();
   // It reads like another source to whoever only skims the line, and it is a text to protect.
   const other = `--source=nvml:${dirname(machine.stub.library)}/./libnvidia-ml.so.1`;
   readReset(await machine.run(["0", "--yes", "--json"], { lastWords: ["--protect", other] }), 0);
@@ -92,7 +95,7 @@ test("gpuctl reset-gpu ends a helper that was started for another source first",
 });
 
 test("gpuctl reset-gpu records each step before it is done and what came of it", NEEDS_ROOT, async () => {
-  using machine = resetMachine();
+  using machine = machines.make();
   readReset(await machine.run(["0", "--yes", "--json"]), 0);
   assert.deepEqual(
     readStepRecords(machine.auditLog),
@@ -104,7 +107,7 @@ test("gpuctl reset-gpu records each step before it is done and what came of it",
 });
 
 test("gpuctl reset-gpu leaves persistence mode off where it was off", NEEDS_ROOT, async () => {
-  using machine = resetMachine({ scenario: { gpus: [{ persistence: 0 }, {}] } });
+  using machine = machines.make({ scenario: { gpus: [{ persistence: 0 }, {}] } });
   const reset = readReset(await machine.run(["0-1", "--yes", "--json"]), 0);
   assert.deepEqual(callsOf(machine), [
     `pm0 ${SECOND_BUS} 0`,
@@ -117,7 +120,7 @@ test("gpuctl reset-gpu leaves persistence mode off where it was off", NEEDS_ROOT
 });
 
 test("gpuctl reset-gpu without --yes does nothing and ends with 10", NEEDS_ROOT, async () => {
-  using machine = resetMachine();
+  using machine = machines.make();
   const reset = readReset(await machine.run(["0", "--json"]), 10);
   assert.equal(reset.outcome, "plan");
   assert.deepEqual(statesOf(reset), DONE.map((step) => step.replace("done", "planned")));
@@ -128,7 +131,7 @@ test(
   "gpuctl reset-gpu by nobody is a plan, and with --yes ends with 4 and does nothing",
   NEEDS_ROOT,
   async () => {
-    using machine = resetMachine();
+    using machine = machines.make();
     const asNobody = { as: NOBODY, env: { HOME: "/dev/null" } };
     assert.equal(readReset(await machine.run(["0", "--json"], asNobody), 10).outcome, "plan");
     const reset = readReset(await machine.run(["0", "--json", "--yes"], asNobody), 4);
@@ -142,7 +145,7 @@ test(
   "gpuctl reset-gpu --yes ends with 5 and does nothing while a display is driven by the GPU",
   NEEDS_ROOT,
   async () => {
-    using machine = resetMachine({ scenario: { gpus: [{ display: 1 }] } });
+    using machine = machines.make({ scenario: { gpus: [{ display: 1 }] } });
     const reset = readReset(await machine.run(["0", "--yes", "--json"]), 5);
     assert.deepEqual([reset.outcome, reset.steps], ["blocked", []]);
     assert.deepEqual(
@@ -159,7 +162,7 @@ test(
   "gpuctl reset-gpu stops the display manager with --stop-services and starts it again",
   NEEDS_ROOT,
   async () => {
-    using machine = resetMachine({ scenario: { gpus: [{ display: 1 }] }, services: ["gdm.service"] });
+    using machine = machines.make({ scenario: { gpus: [{ display: 1 }] }, services: ["gdm.service"] });
     readReset(await machine.run(["0", "--yes", "--json"]), 5);
     assert.deepEqual([machine.orders(), callsOf(machine)], [[], []]);
 
@@ -178,7 +181,7 @@ test(
   "gpuctl reset-gpu resets nothing when a service cannot be stopped, and starts it again",
   NEEDS_ROOT,
   async () => {
-    using machine = resetMachine({
+    using machine = machines.make({
       scenario: { gpus: [{ display: 1 }] },
       services: ["gdm.service"],
       before: { "stop gdm.service": "printf 'Job failed: \\033[2J\\n' >&2; exit 1" },
@@ -202,7 +205,7 @@ test(
 );
 
 test("gpuctl reset-gpu that cannot be recorded ends with 5 and does nothing", NEEDS_ROOT, async () => {
-  using machine = resetMachine();
+  using machine = machines.make();
   const { status, stdout, stderr } = await machine.run([
     "0",
     "--yes",
@@ -218,7 +221,7 @@ test(
   "gpuctl reset-gpu ends with 3 for a GPU that is not there, and where no driver answers",
   NEEDS_ROOT,
   async () => {
-    using machine = resetMachine();
+    using machine = machines.make();
     assert.deepEqual(await machine.run(["9", "--yes"]), {
       status: 3,
       signal: null,
@@ -238,7 +241,7 @@ test(
   NEEDS_ROOT,
   async () => {
     const lost = { fail: { nvmlDeviceGetHandleByIndex_v2: 15 } };
-    using machine = resetMachine({ scenario: { gpus: [{}, lost] } });
+    using machine = machines.make({ scenario: { gpus: [{}, lost] } });
     const plan = readReset(await machine.run(["1", "--json"]), 10);
     assert.deepEqual(plan.gpus.map(({ index, advice }) => [index, advice]), [[1, "reboot"]]);
 
@@ -248,7 +251,7 @@ test(
 );
 
 test("gpuctl reset-gpu is no success when the driver still asks for a reset", NEEDS_ROOT, async () => {
-  using machine = resetMachine({
+  using machine = machines.make({
     scenario: { gpus: [{ fields: NEEDS_RESET }] },
     answers: { r: { out: SUCCESS } },
   });
@@ -260,7 +263,7 @@ test("gpuctl reset-gpu is no success when the driver still asks for a reset", NE
 });
 
 test("gpuctl reset-gpu is no success when memory is still held", NEEDS_ROOT, async () => {
-  using machine = resetMachine({
+  using machine = machines.make({
     scenario: { gpus: [{ usedBytes: GIBIBYTE }] },
     answers: { r: { out: SUCCESS } },
   });
@@ -269,7 +272,7 @@ test("gpuctl reset-gpu is no success when memory is still held", NEEDS_ROOT, asy
 });
 
 test("gpuctl reset-gpu is no success when the GPU is gone", NEEDS_ROOT, async () => {
-  using machine = resetMachine({
+  using machine = machines.make({
     scenario: { gpus: [{}, {}] },
     answers: {
       r: {
@@ -286,7 +289,7 @@ test("gpuctl reset-gpu is no success when the GPU is gone", NEEDS_ROOT, async ()
 
 test("gpuctl reset-gpu waits for a GPU that takes a moment to be well", NEEDS_ROOT, async () => {
   const slowly = "{ ( wait_for well; take_effect ) </dev/null >/dev/null 2>&1 & }";
-  using machine = resetMachine({
+  using machine = machines.make({
     scenario: { gpus: [{ fields: NEEDS_RESET }] },
     answers: { r: { out: SUCCESS, before: slowly } },
   });
@@ -300,7 +303,7 @@ test(
   "gpuctl reset-gpu leaves a reset alone that takes too long, and puts back what it changed",
   NEEDS_ROOT,
   async () => {
-    using machine = resetMachine({ answers: { r: { before: "wait_for end", out: SUCCESS } } });
+    using machine = machines.make({ answers: { r: { before: "wait_for end", out: SUCCESS } } });
     const reset = readReset(await machine.run(["0", "--yes", "--json", "--step-limit", "400ms"]), 6);
     assert.equal(reset.outcome, "failed");
     assert.deepEqual(statesOf(reset).slice(0, 4), [
@@ -321,14 +324,14 @@ test(
   "gpuctl reset-gpu puts back what it changed where no temporary file can be made",
   NEEDS_ROOT,
   async () => {
-    using machine = resetMachine();
+    using machine = machines.make();
     readReset(await machine.run(["0", "--yes", "--json"], { env: { TMPDIR: "/proc/none" } }), 0);
     assert.deepEqual(callsOf(machine), [`pm0 ${BUS} 0`, `r ${BUS} 0`, `pm1 ${BUS} 0`]);
   },
 );
 
 test("gpuctl reset-gpu says what it could not put back", NEEDS_ROOT, async () => {
-  using machine = resetMachine({
+  using machine = machines.make({
     answers: { pm1: { out: `Unable to set persistence mode for GPU ${BUS}: Unknown Error\n` } },
   });
   const { status, stdout } = await machine.run(["0", "--yes"]);
@@ -337,7 +340,7 @@ test("gpuctl reset-gpu says what it could not put back", NEEDS_ROOT, async () =>
 });
 
 test("gpuctl reset-gpu --clocks undoes locked clocks and touches nothing else", NEEDS_ROOT, async () => {
-  using machine = resetMachine({ scenario: { gpus: [{}, { display: 1 }] } });
+  using machine = machines.make({ scenario: { gpus: [{}, { display: 1 }] } });
   const reset = readReset(await machine.run(["0,1", "--yes", "--json", "--clocks", "--memory-clocks"]), 0);
   assert.deepEqual([reset.outcome, new Set(statesOf(reset))], ["done", new Set(["reset-clocks done"])]);
   assert.deepEqual(callsOf(machine), [
@@ -350,10 +353,27 @@ test("gpuctl reset-gpu --clocks undoes locked clocks and touches nothing else", 
 });
 
 test(
+  "gpuctl reset-gpu writes its report to a file, and begins nothing where it cannot",
+  NEEDS_ROOT,
+  async () => {
+    using machine = machines.make();
+    const refused = await machine.run(["0", "--yes", "--json", "-o", "/proc/none/report"]);
+    assert.equal(refused.status, 3);
+    assert.deepEqual([callsOf(machine), existsSync(machine.auditLog)], [[], false]);
+
+    const path = join(machine.path, "report.json");
+    const { status, stdout, stderr } = await machine.run(["0", "--yes", "--json", "-o", path]);
+    assert.deepEqual([status, stdout, stderr], [0, "", ""]);
+    assert.equal(parseDocument<ResetLook>(readFileSync(path, "utf8")).outcome, "done");
+    assert.equal((statSync(path).mode & 0o777).toString(8), "600");
+  },
+);
+
+test(
   "gpuctl reset-gpu ends with 2 for what makes no sense, before anything is looked at",
   NEEDS_ROOT,
   async () => {
-    using machine = resetMachine();
+    using machine = machines.make();
     const cases: readonly (readonly [readonly string[], string])[] = [
       [["0", "--pid", "1"], "Cannot end processes without --evict: --pid only says whom it may end"],
       [["0", "--nvidia-smi", "nvidia-smi"], 'Cannot run "nvidia-smi": expected an absolute path'],
@@ -371,8 +391,8 @@ test(
   "gpuctl reset-gpu takes --evict, --stop-services and the program from nobody but the command line",
   NEEDS_ROOT,
   async () => {
-    using machine = resetMachine();
-    const config = join(machine.stub.library, "..", "config.toml");
+    using machine = machines.make();
+    const config = join(machine.path, "config.toml");
     for (const name of ["evict", "stop-services"]) {
       writeFileSync(config, `[reset-gpu]\n${name} = true\n`);
       const { status, stderr } = await machine.run(["0", "--config", config]);

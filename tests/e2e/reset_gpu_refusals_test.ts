@@ -1,10 +1,13 @@
 /** Every way in which nvidia-smi says no, or says nothing that counts: `gpuctl reset-gpu` puts all back and is no success. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { readFileSync } from "node:fs";
+import { after, test } from "node:test";
 import { NEEDS_ROOT } from "../support/as_nobody.ts";
 import type { SmiOrderAnswer } from "../support/reset_smi.ts";
-import { readReset, type ResetLook, resetMachine, statesOf } from "../support/resetting.ts";
+import { openResetMachines, readReset, type ResetLook, statesOf } from "../support/resetting.ts";
 
+const machines = openResetMachines();
+after(() => machines[Symbol.dispose]());
 const BUS = "00000000:10:00.0";
 const SUCCESS = `GPU ${BUS} was successfully reset.\nAll done.\n`;
 
@@ -124,7 +127,7 @@ for (const { name, says, ...answer } of REFUSALS) {
     `gpuctl reset-gpu puts persistence mode back and ends with 6 when the GPU ${name}`,
     NEEDS_ROOT,
     async () => {
-      using machine = resetMachine({ answers: { r: answer } });
+      using machine = machines.make({ answers: { r: answer } });
       const reset = readReset(await machine.run(["0", "--yes", "--json"]), 6);
       assert.equal(reset.outcome, "failed");
       assert.deepEqual(
@@ -135,6 +138,32 @@ for (const { name, says, ...answer } of REFUSALS) {
       // deno-lint-ignore no-control-regex -- none may get through.
       assert.doesNotMatch(answerTo("reset", reset), /[\u0000-\u0009\u000b-\u001f\u007f\u202e]/);
       assert.deepEqual(machine.persistence(), ["1"]);
+    },
+  );
+}
+
+interface Seen {
+  readonly file: string;
+  readonly status: number;
+  readonly busIds: readonly string[];
+}
+
+const FIXTURES = new URL("../fixtures/reset/", import.meta.url);
+const SEEN: readonly Seen[] = JSON.parse(readFileSync(new URL("manifest.json", FIXTURES), "utf8"));
+
+for (const { file, status, busIds } of SEEN) {
+  test(
+    `gpuctl reset-gpu takes ${file}, which a machine was seen to say, as it was meant`,
+    NEEDS_ROOT,
+    async () => {
+      const out = readFileSync(new URL(file, FIXTURES));
+      using machine = machines.make({
+        scenario: { gpus: busIds.map((bus) => ({ bus: bus.toUpperCase() })) },
+        answers: { r: { out, status, takesEffect: status === 0 } },
+      });
+      const reset = readReset(await machine.run(["0", "--yes", "--json"]), status === 0 ? 0 : 6);
+      assert.equal(reset.outcome, status === 0 ? "done" : "failed");
+      assert.deepEqual(machine.persistence(), busIds.map(() => "1"));
     },
   );
 }

@@ -2,18 +2,20 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { NEEDS_ROOT } from "../support/as_nobody.ts";
 import type { SmiOrder } from "../support/reset_smi.ts";
 import {
+  openResetMachines,
   readReset,
   readStepRecords,
   type ResetMachine,
-  resetMachine,
   statesOf,
 } from "../support/resetting.ts";
 import { until } from "../support/until.ts";
 
+const machines = openResetMachines();
+after(() => machines[Symbol.dispose]());
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"] as const;
 const UNIT = "gdm.service";
 const WAIT = "wait_for go";
@@ -22,7 +24,7 @@ const WAIT = "wait_for go";
 function waitingMachine(order: SmiOrder): ResetMachine {
   const bus = "00000000:10:00.0";
   const out = order === "r" ? `GPU ${bus} was successfully reset.\nAll done.\n` : "All done.\n";
-  return resetMachine({
+  return machines.make({
     scenario: { gpus: [{ display: 1 }] },
     services: [UNIT],
     answers: { [order]: { before: WAIT, out, takesEffect: true } },
@@ -95,7 +97,7 @@ for (const signal of SIGNALS) {
     NEEDS_ROOT,
     async () => {
       const waits = 'while [ ! -e "$DIR/release.go" ]; do sleep 0.02; done';
-      using machine = resetMachine({
+      using machine = machines.make({
         scenario: { gpus: [{ display: 1 }] },
         services: [UNIT],
         before: { [`stop ${UNIT}`]: waits },

@@ -216,7 +216,7 @@ test("gpuctl reset-gpu is refused while a cleaning or another reset is at work",
   await using server = await startSim({ gpus: 1 });
   const { readyPid } = await server.hold({ scene: "forked-child" });
   await untilAtRest(readyPid);
-  await using first = server.start([
+  await using _first = server.start([
     ...RESET,
     "0",
     "--yes",
@@ -239,21 +239,34 @@ test("gpuctl reset-gpu is refused while a cleaning or another reset is at work",
   assert.equal((await server.run([...RESET, "0"])).status, 10);
 });
 
-test("gpuctl reset-gpu --evict ends nobody when a signal comes between its two looks", NEEDS_ROOT, async () => {
-  await using server = await startSim({ gpus: 1 });
-  const { readyPid } = await server.hold({ scene: "forked-child" });
-  await untilAtRest(readyPid);
-  await using program = server.start([...RESET, "0", "--yes", "--pid", String(readyPid), "--evict", "--confirm", "1s"]);
-  const log = join(server.folder, "audit.jsonl");
-  await until("the run to have begun", () => readStepRecords(log).length > 0);
-  program.send("SIGTERM");
-  const reset = readReset(await program.ended, 6);
-  assert.deepEqual([reset.outcome, new Set(statesOf(reset).map((step) => step.split(" ")[1]))], [
-    "interrupted",
-    new Set(["skipped"]),
-  ]);
-  assert.deepEqual([isRunning(readyPid), persistenceOf(server, 0)], [true, undefined]);
-});
+test(
+  "gpuctl reset-gpu --evict ends nobody when a signal comes between its two looks",
+  NEEDS_ROOT,
+  async () => {
+    await using server = await startSim({ gpus: 1 });
+    const { readyPid } = await server.hold({ scene: "forked-child" });
+    await untilAtRest(readyPid);
+    await using program = server.start([
+      ...RESET,
+      "0",
+      "--yes",
+      "--pid",
+      String(readyPid),
+      "--evict",
+      "--confirm",
+      "1s",
+    ]);
+    const log = join(server.folder, "audit.jsonl");
+    await until("the run to have begun", () => readStepRecords(log).length > 0);
+    program.send("SIGTERM");
+    const reset = readReset(await program.ended, 6);
+    assert.deepEqual([reset.outcome, new Set(statesOf(reset).map((step) => step.split(" ")[1]))], [
+      "interrupted",
+      new Set(["skipped"]),
+    ]);
+    assert.deepEqual([isRunning(readyPid), persistenceOf(server, 0)], [true, undefined]);
+  },
+);
 
 test("gpuctl reset-gpu writes one line an act to the journal, at its priority", NEEDS_ROOT, async () => {
   await using server = await startSim({ gpus: 1 });

@@ -27,6 +27,8 @@ export const OWN_PID = 99_999;
 /** The command itself. */
 export const COMMAND_PID = 900;
 
+const JAX_LIBRARY = "/opt/venv/lib/python3.12/site-packages/jaxlib/libjax_common.so";
+
 /** How the world of a job goes. Times are milliseconds since its beginning. */
 export interface JobWorldSpec {
   /** The machine at a moment; a function may look at what `signals` were sent so far. */
@@ -39,6 +41,8 @@ export interface JobWorldSpec {
   readonly failsToStart?: StartFailure;
   /** Adds to the GPUs what the driver keeps on record of their users, before the command and after it was started. */
   readonly account?: (gpus: readonly Gpu[], moment: { readonly isAfter: boolean }) => readonly Gpu[];
+  /** What a process has mapped at a moment; JAX's library unless given. */
+  readonly mappedFiles?: (id: Pid, atMs: number) => readonly string[];
   /** Signals that reach this program. */
   readonly caught?: readonly (CaughtSignal & { readonly atMs: number })[];
 }
@@ -131,7 +135,7 @@ export function jobWorld(spec: JobWorldSpec): FakeJobWorld {
     },
     details: {
       readArguments: (id) => argumentsOf(machine(), id),
-      readMappedFiles: () => known(["/opt/venv/lib/python3.12/site-packages/jaxlib/libjax_common.so"]),
+      readMappedFiles: (id) => known(spec.mappedFiles?.(id, clock.nowMs) ?? [JAX_LIBRARY]),
     },
     observe() {
       const now = machine();

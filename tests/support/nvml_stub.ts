@@ -155,7 +155,7 @@ export function buildStub({ without = [] }: { readonly without?: readonly string
 }
 
 /** Writes what the stub answers from. One that is loaded already sees it at the next look. */
-export function writeScenario(stub: Stub, scenario: Scenario): void {
+export function writeScenario(stub: Pick<Stub, "scenario">, scenario: Scenario): void {
   rmSync(`${stub.scenario}.hanging`, { force: true });
   writeFileSync(`${stub.scenario}.new`, encodeScenario(scenario));
   renameSync(`${stub.scenario}.new`, stub.scenario);

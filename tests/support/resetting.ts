@@ -1,7 +1,7 @@
 /** `gpuctl reset-gpu` on the stand-ins for the driver's library, nvidia-smi and systemctl. */
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { gpuctlCommand, withRuntime } from "./binary.ts";
 import { parseDocument, parseDocumentLines } from "./documents.ts";
 import { buildStub, type Scenario, SCENARIO_VARIABLE, type Stub, writeScenario } from "./nvml_stub.ts";
@@ -69,7 +69,10 @@ export interface ResetMachineOptions extends OwnMachineOptions {
 
 /** A machine with one GPU, or as many as its scenario has. */
 export interface ResetMachine extends Disposable {
-  readonly stub: Stub;
+  /** The driver's library and the scenario that it answers from. */
+  readonly stub: Pick<Stub, "library" | "scenario">;
+  /** A place for files. */
+  readonly path: string;
   readonly smi: ResetSmi;
   readonly auditLog: string;
   /** Orders that systemctl got. */
@@ -91,13 +94,29 @@ export interface RunOptions extends StartOptions {
 
 const PLAIN: Scenario = { gpus: [{}] };
 
-/** Builds one. */
-export function resetMachine({ scenario = PLAIN, answers, ...own }: ResetMachineOptions = {}): ResetMachine {
-  const folder = temporaryFolder();
+/** Makes machines whose driver is one and the same library. Dispose of it when all tests of a file are over. */
+export interface ResetMachines extends Disposable {
+  make(options?: ResetMachineOptions): ResetMachine;
+}
+
+/** Compiles the driver's library. */
+export function openResetMachines(): ResetMachines {
   const stub = buildStub();
+  return {
+    make: (options = {}) => makeMachine(stub.library, options),
+    [Symbol.dispose]: () => stub[Symbol.dispose](),
+  };
+}
+
+function makeMachine(
+  library: string,
+  { scenario = PLAIN, answers, ...own }: ResetMachineOptions,
+): ResetMachine {
+  const folder = temporaryFolder();
+  const stub = { library, scenario: join(folder.path, "scenario") };
   writeScenario(stub, scenario);
   // Whoever runs gpuctl here may be another user.
-  for (const path of [folder.path, join(stub.library, "..")]) chmodSync(path, 0o755);
+  for (const path of [folder.path, dirname(library)]) chmodSync(path, 0o755);
   const smi = resetSmi(folder, stub.scenario, answers);
   const machine = ownMachine(folder, own);
   const auditLog = join(folder.path, "audit", "audit.jsonl");
@@ -119,6 +138,7 @@ export function resetMachine({ scenario = PLAIN, answers, ...own }: ResetMachine
     withRuntime({ ...options, env: { [SCENARIO_VARIABLE]: stub.scenario, ...options.env } });
   return {
     stub,
+    path: folder.path,
     smi,
     auditLog,
     orders: () => machine.orders(),
@@ -130,9 +150,6 @@ export function resetMachine({ scenario = PLAIN, answers, ...own }: ResetMachine
     run: (args, options = {}) => runProgram(commandOf(args, options), settings(options)),
     start: (args, options = {}) => startProgram(commandOf(args, options), settings(options)),
     release: (name) => smi.release(name),
-    [Symbol.dispose]() {
-      stub[Symbol.dispose]();
-      folder[Symbol.dispose]();
-    },
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
   };
 }

@@ -7,7 +7,7 @@ import { observe } from "./machine.ts";
 
 /** Builds the world. */
 export function runningWorld(
-  spec: Pick<JobWorldSpec, "machine" | "caught">,
+  spec: Pick<JobWorldSpec, "machine" | "caught" | "mappedFiles">,
 ): IsolateRunningWorld & IsolateMachineWorld {
   const world = jobWorld(spec);
   const machine = () => spec.machine(world.clock.monotonic(), []);

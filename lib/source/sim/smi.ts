@@ -13,8 +13,9 @@ import {
   writeDescription,
 } from "./server.ts";
 
-/** Exit statuses of nvidia-smi(1): no such GPU, and everything that has no status of its own. */
-const [NOT_FOUND, OTHER] = [6, 255];
+/** Exit statuses of nvidia-smi(1): an argument that it does not know, no such GPU, and what has no status of its own. */
+const [BAD_ARGUMENT, NOT_FOUND, OTHER] = [2, 6, 255];
+const CLOCK_FLAGS = ["-rgc", "-rmc", "-rac"];
 type GpuTable = NonNullable<NonNullable<ServerDescription["faults"]["gpu"]>[string]>;
 
 /**
@@ -28,15 +29,16 @@ export async function runSimSmi(directory: string, words: readonly string[]): Pr
   const named = list.split(",").map((text) => gpus.find(({ busId }) => busId === readBusId(text)));
   const chosen = named.filter((gpu) => gpu !== undefined);
   if (option !== "-i" || chosen.length !== named.length) return ended(NOT_FOUND, "No devices were found\n");
-  switch (order) {
-    case "-r":
-      return await resetAll(directory, chosen);
-    case "-pm":
-      changeGpus(directory, chosen, (faults) => ({ ...faults, persistence: value === "1" }));
-      return ended(0, "All done.\n");
-    default:
-      return ended(0, "All done.\n");
+  if (order === "-r") return await resetAll(directory, chosen);
+  const isMode = order === "-pm" && (value === "0" || value === "1");
+  if (!isMode && !CLOCK_FLAGS.includes(order ?? "")) {
+    return ended(
+      BAD_ARGUMENT,
+      `Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n`,
+    );
   }
+  if (isMode) changeGpus(directory, chosen, (faults) => ({ ...faults, persistence: value === "1" }));
+  return ended(0, "All done.\n");
 }
 
 async function resetAll(directory: string, gpus: readonly SimGpu[]): Promise<ToolRun> {
@@ -44,22 +46,24 @@ async function resetAll(directory: string, gpus: readonly SimGpu[]): Promise<Too
   const held = gpus.filter(({ minor, faults }) => faults.reset.hasPersistence || users.has(minor));
   if (held.length > 0) {
     const lines = held.map(({ busId }) => `  GPU ${busId.toUpperCase()}: In use by another client\n`);
-    const count = held.length === 1 ? "1 device is" : `${held.length} devices are`;
     return ended(
       OTHER,
-      `The following GPUs could not be reset:\n${
-        lines.join("")
-      }\n${count} currently being used by one or more ` +
-        "other processes (e.g., Fabric Manager, CUDA application, graphics application such as an X server, or a " +
-        "monitoring application such as another instance of nvidia-smi). Please first kill all processes using " +
-        `${
-          held.length === 1 ? "this device" : "these devices"
-        } and all compute applications running in the system.\n`,
+      `The following GPUs could not be reset:\n${lines.join("")}\n${describeUse(held.length)}\n`,
     );
   }
   changeGpus(directory, gpus, withoutPassing);
   const lines = gpus.map(({ busId }) => `GPU ${busId.toUpperCase()} was successfully reset.\n`);
   return ended(0, `${lines.join("")}All done.\n`);
+}
+
+/** The sentence of nvidia-smi, as drivers 450 to 580 have it. */
+function describeUse(count: number): string {
+  const [devices, these] = count === 1
+    ? ["1 device is", "this device"]
+    : [`${count} devices are`, "these devices"];
+  return `${devices} currently being used by one or more other processes (e.g., Fabric Manager, CUDA application, ` +
+    "graphics application such as an X server, or a monitoring application such as another instance of nvidia-smi). " +
+    `Please first kill all processes using ${these} and all compute applications running in the system.`;
 }
 
 /** What is left of a GPU's faults: its name, its memory and how it is wired. */

@@ -211,3 +211,16 @@ test("isolateJob() convicts a child that used another GPU between two looks", as
     [0, 910, 612 * 2 ** 20],
   ]);
 });
+
+test("isolateJob() explains the context that a short job took by the habit of its framework", async () => {
+  const machine = until(30, two({ ...command, touch: "context", on: [0, 1], mib: 552 }), two());
+  const habits = async (spec: Partial<JobWorldSpec>) => {
+    const { verdict } = await isolate({ machine, endsAtMs: 30, ...spec });
+    return verdict.notes.filter((note) => note.includes(" runs ")).map((note) =>
+      note.replace(/, which.*/, "")
+    );
+  };
+
+  assert.deepEqual(await habits({}), ["PID 900 runs JAX"]);
+  assert.deepEqual(await habits({ mappedFiles: () => ["/usr/bin/python3"] }), []);
+});

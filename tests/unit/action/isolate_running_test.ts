@@ -195,3 +195,13 @@ test("isolateMachine() holds a Slurm job to what it was given, read from its pro
   }, runningWorld({ machine: (at) => at < 500 ? two(job) : two(job, script) }));
   assert.deepEqual(broken(isolation), [[100, 0, "variable-missing"]]);
 });
+
+test("isolateRunning() explains by the habit of their framework where processes are", async () => {
+  const machine = two({ pid: 100, touch: "context", on: [0, 1] }, { pid: 200, touch: "context", on: [0, 1] });
+  const habits = async (named: Named) =>
+    (await isolate(machine, named)).notes.filter((note) => note.includes("JAX"))
+      .map((note) => note.replace(/, which.*/, ""));
+
+  assert.deepEqual(await habits(pids(100)), ["PID 100 runs JAX"]);
+  assert.deepEqual(await habits(pids(100, 200)), ["PID 100 and 1 more run JAX"]);
+});

@@ -74,9 +74,9 @@ const RUNS:
       "failed",
       "systemctl wrote more than an answer can be",
     ]],
-    [{ kind: "timed-out", pid: 7 }, ["timed-out", /gave no answer in time/], [
+    [{ kind: "timed-out", pid: 7 }, ["timed-out", /gave no answer in time.*\nit is left to itself: PID 7$/], [
       "timed-out",
-      "systemctl gave no answer within 1 min 30 s",
+      "systemctl gave no answer within 1 min 30 s\nit is left to itself: PID 7",
     ]],
     [{ kind: "stuck", pid: 7 }, ["timed-out", /\(PID 7\) waits in the driver/], [
       "timed-out",
@@ -118,4 +118,13 @@ test("performStep() waits for our own helpers, and names the one that stays", as
     state: "timed-out",
     answer: "gpuctl's own helper (PID 77) is stuck in the driver and keeps the GPU open",
   });
+});
+
+test("performStep() takes no step for done that it cannot do", async () => {
+  for (const kind of ["evict", "read-again"] as const) {
+    await assert.rejects(
+      performStep(plannedStep(kind), LIMIT, fakeResetTools()),
+      new TypeError(`Cannot do ${kind}: no program does it`),
+    );
+  }
 });

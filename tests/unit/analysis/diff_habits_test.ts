@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { explainHabits, findFramework, type FrameworkUse } from "../../../lib/analysis/diff_habits.ts";
+import { explainHabits, type FrameworkUse } from "../../../lib/analysis/diff_habits.ts";
 import { pid } from "../../../lib/core/ids.ts";
 import { known } from "../../../lib/core/reading.ts";
 import { bytes, milliseconds } from "../../../lib/core/units.ts";
-
-const SITE = "/opt/venv/lib/python3.12/site-packages";
 
 function use(id: number, framework: FrameworkUse["framework"], highFromMs: number | undefined): FrameworkUse {
   return {
@@ -19,21 +17,6 @@ function use(id: number, framework: FrameworkUse["framework"], highFromMs: numbe
     },
   };
 }
-
-test("findFramework() knows a framework by the libraries that only it brings", () => {
-  const cases = [
-    [`${SITE}/jaxlib/libjax_common.so`, "JAX"],
-    [`${SITE}/jax_plugins/xla_cuda12/xla_cuda_plugin.so`, "JAX"],
-    [`${SITE}/tensorflow/libtensorflow_cc.so.2`, "TensorFlow"],
-    [`${SITE}/torch/lib/libtorch_cuda.so`, "PyTorch"],
-    [`${SITE}/nvidia/cublas/lib/libcublas.so.12`, undefined],
-    ["/home/torch/train.so", undefined],
-  ] as const;
-
-  for (const [file, framework] of cases) {
-    assert.equal(findFramework(["/usr/bin/python3.12", file]), framework, file);
-  }
-});
 
 test("explainHabits() explains JAX when it kept its memory to the end", () => {
   assert.deepEqual(explainHabits([use(812, "JAX", 1000)]), [

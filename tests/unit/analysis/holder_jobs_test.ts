@@ -108,6 +108,21 @@ test("findHolderJobs() names no job where a rank is there twice: what two jobs l
   assert.deepEqual(Object.values(jobs), [undefined, undefined, undefined]);
 });
 
+test("findHolderJobs() names no job for ranks without their launcher that were started at two times", () => {
+  const at = (seconds: number, process: ProcessSpec) => ({ ...process, startTicks: 10_000 + 100 * seconds });
+  const left = (seconds: number) =>
+    Object.values(jobsOn(at(0, rankOf(700, 1, torchrun(0))), at(seconds, rankOf(701, 1, torchrun(1)))))
+      .map((job) => job?.firstPid);
+  assert.deepEqual([left(10), left(11)], [[700, 700], [undefined, undefined]]);
+
+  const underOne = jobsOn(
+    AGENT,
+    at(0, rankOf(700, 690, torchrun(0))),
+    at(3600, rankOf(701, 690, torchrun(1))),
+  );
+  assert.deepEqual(Object.values(underOne).map((job) => job?.firstPid), [700, 700]);
+});
+
 test("findHolderJobs() takes what a rank has started for a part of its job, with variables or without", () => {
   const jobs = jobsOn(
     ...[AGENT, rankOf(700, 690, torchrun(0)), rankOf(701, 690, torchrun(1))],

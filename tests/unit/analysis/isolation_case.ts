@@ -2,6 +2,7 @@
 import { deviceMinor, gpuIndex, type GpuUuid, pid } from "../../../lib/core/ids.ts";
 import { type Absent, absent, known, type Reading } from "../../../lib/core/reading.ts";
 import { type Bytes, bytes, milliseconds } from "../../../lib/core/units.ts";
+import type { Framework } from "../../../lib/analysis/frameworks.ts";
 import type { IsolationInput } from "../../../lib/analysis/isolation_input.ts";
 import { IsolationTally } from "../../../lib/analysis/isolation_tally.ts";
 import type { ContextKind, DriverReport, Gpu, MigInstance, ProcessList } from "../../../lib/model/gpu.ts";
@@ -45,6 +46,7 @@ export interface CaseSpec {
   readonly unplaced?: readonly number[];
   readonly untold?: Absent;
   readonly lint?: IsolationInput["lint"];
+  readonly frameworks?: Readonly<Record<number, Framework>>;
 }
 
 const UUIDS: readonly GpuUuid[] = [A, B];
@@ -74,6 +76,7 @@ export function isolationCase(spec: CaseSpec): IsolationInput {
         : "job",
     untold: spec.untold,
     lint: spec.lint ?? [],
+    frameworks: new Map(Object.entries(spec.frameworks ?? {}).map(([id, name]) => [pid(Number(id)), name])),
   };
 }
 

@@ -6,21 +6,21 @@ import { bindTerminal } from "../../../lib/native/terminal.ts";
 
 const TIOCSWINSZ = 0x5414;
 
-test("TerminalCalls tells a terminal and its width", async () => {
+test("TerminalCalls tells a terminal and its size", async () => {
   using libc = await openLibc();
-  const { isTerminal, findColumns } = bindTerminal(libc);
+  const { isTerminal, findSize } = bindTerminal(libc);
   const terminal = openSync("/dev/ptmx", "r+");
-  assert.deepEqual([isTerminal(terminal), findColumns(terminal)], [true, undefined]);
+  assert.deepEqual([isTerminal(terminal), findSize(terminal)], [true, { columns: undefined, rows: undefined }]);
   const size = new Uint8Array(new Uint16Array([40, 132, 0, 0]).buffer);
   libc.bind("ioctl", { args: ["i32", "u64", "ptr"], returns: "i32" })(terminal, TIOCSWINSZ, size);
-  assert.equal(findColumns(terminal), 132);
+  assert.deepEqual(findSize(terminal), { columns: 132, rows: 40 });
   closeSync(terminal);
 });
 
 test("TerminalCalls knows what is no terminal", async () => {
   using libc = await openLibc();
-  const { isTerminal, findColumns } = bindTerminal(libc);
+  const { isTerminal, findSize } = bindTerminal(libc);
   const file = openSync("/dev/null", "r");
-  assert.deepEqual([isTerminal(file), findColumns(file), isTerminal(-1)], [false, undefined, false]);
+  assert.deepEqual([isTerminal(file), findSize(file), isTerminal(-1)], [false, { columns: undefined, rows: undefined }, false]);
   closeSync(file);
 });

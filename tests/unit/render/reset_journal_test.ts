@@ -33,7 +33,12 @@ function blocker(clearedBy: Blocker["clearedBy"], who: string): Blocker {
 test("journalReset() writes a line for each step that was tried, failures as errors, and then the end", () => {
   const steps = [
     { ...plannedStep("persistence-off"), state: "done", took: milliseconds(20) },
-    { ...plannedStep("reset"), state: "failed", took: milliseconds(4000), answer: "the GPU is in use\nraw\u001b[2J" },
+    {
+      ...plannedStep("reset"),
+      state: "failed",
+      took: milliseconds(4000),
+      answer: "the GPU is in use\nraw\u001b[2J",
+    },
     { ...plannedStep("persistence-on", { isUndo: true }), state: "timed-out" },
     { ...plannedStep("read-again"), state: "skipped" },
   ] as const;
@@ -42,7 +47,7 @@ test("journalReset() writes a line for each step that was tried, failures as err
     "<5>do persistence-off: done (20 ms)\n" +
       "<3>do reset: FAILED (4 s): the GPU is in use; raw\\u{1b}[2J\n" +
       "<3>do persistence-on: NO ANSWER IN TIME\n" +
-      "<3>FAILED: cannot do reset: the GPU is in use\n" +
+      "<3>FAILED: cannot do reset: the GPU is in use.\n" +
       "<3>NOT PUT BACK, do it by hand: do persistence-on.\n",
   );
 });

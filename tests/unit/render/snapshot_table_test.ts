@@ -1,6 +1,8 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
+import { pid } from "../../../lib/core/ids.ts";
 import { absent, known } from "../../../lib/core/reading.ts";
+import type { Holder } from "../../../lib/model/snapshot.ts";
 import { widthOf } from "../../../lib/render/layout.ts";
 import { renderSnapshotTable } from "../../../lib/render/snapshot_table.ts";
 import { assertGolden } from "../../support/golden.ts";
@@ -82,4 +84,64 @@ test("renderSnapshotTable() says on its first line that a server is simulated", 
     renderSnapshotTable(WORLDS.simulated).split("\n")[0],
     "SIMULATED SERVER: no real GPU is behind these numbers",
   );
+});
+
+/** A rank of a job with this name, on a GPU of its own. */
+function rankOf(name: string, rank: number, more: Partial<Holder> = {}): Holder {
+  return holder(700 + rank, { class: "live", argv: ["x"], devices: [device(rank, "used", 1024)] }, {
+    job: { launcher: "mpi", firstPid: pid(700), name, rank },
+    ...more,
+  });
+}
+
+function jobLineOf(holders: readonly Holder[]): string[] {
+  const text = renderSnapshotTable(snapshot([account(0, listed()), account(1, listed())], { holders }));
+  return text.split("\n").filter((line) => line.includes("MPI job"));
+}
+
+test("renderSnapshotTable() says in each block how much of a job stands there", () => {
+  const stopped = rankOf("n", 1, { class: "stopped", evidence: ["is suspended"] });
+  assert.deepEqual(jobLineOf([rankOf("n", 0), stopped]), [
+    "      MPI job n, 1 of its 2 ranks on GPU 1: 1 GiB (PID 701)",
+    "      MPI job n, 1 of its 2 ranks on GPU 0: 1 GiB (PID 700)",
+  ]);
+});
+
+test("renderSnapshotTable() says nothing of a job that is one process, or whose parts it cannot tell", () => {
+  const { job: _job, ...other } = rankOf("n", 1);
+  assert.deepEqual(jobLineOf([rankOf("n", 0), other]), []);
+});
+
+test("renderSnapshotTable() counts processes where some have no rank's number", () => {
+  const unnumbered = rankOf("n", 1, { job: { launcher: "mpi", firstPid: pid(700) } });
+  assert.deepEqual(jobLineOf([rankOf("n", 0), unnumbered]), [
+    "      MPI job n, 2 processes on GPU 0-1: 2 GiB (PID 700-701)",
+  ]);
+});
+
+test("renderSnapshotTable() obeys no job's name, and cuts a long one", () => {
+  const hostile = `\x1b[2J${"x".repeat(100)}`;
+  const [line = ""] = jobLineOf([rankOf(hostile, 0), rankOf(hostile, 1)]);
+  assert.equal(
+    line,
+    `      MPI job \\u{1b}[2J${"x".repeat(55)}…, 2 ranks on GPU 0-1: 2 GiB (PID 700-701)`,
+  );
+});
+
+test("renderSnapshotTable() tells apart what was seen of ranks of two jobs, and what is no rank's number", () => {
+  const orphan = (rank: number, more: Partial<Holder>) =>
+    rankOf("n", rank, { class: "orphan", evidence: [`has LOCAL_RANK=${rank}`], advice: "End it.", ...more });
+  const why = (...holders: readonly Holder[]) =>
+    renderSnapshotTable(snapshot([account(0, listed()), account(1, listed())], { holders }))
+      .split("\n").filter((line) => line.includes("why:")).map((line) => line.trim());
+
+  assert.deepEqual(why(orphan(0, {}), orphan(1, {})), ["why:  has LOCAL_RANK=0-1"]);
+  assert.deepEqual(why(orphan(0, {}), orphan(1, { job: { launcher: "mpi", firstPid: pid(701), rank: 1 } })), [
+    "why:  has LOCAL_RANK=0",
+    "why:  has LOCAL_RANK=1",
+  ]);
+  assert.deepEqual(why(orphan(0, {}), orphan(1, { evidence: ["has PORT=1"] })), [
+    "why:  has LOCAL_RANK=0",
+    "why:  has PORT=1",
+  ]);
 });

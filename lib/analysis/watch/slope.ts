@@ -1,0 +1,69 @@
+/** How fast a series of sizes grows, judged so that neither noise nor a single step passes for growth. */
+import type { Milliseconds } from "../../core/units.ts";
+
+/** One value of a series. */
+export interface Point {
+  readonly at: Milliseconds;
+  readonly value: number;
+}
+
+/** Parts that a window is cut into. */
+const PARTS = 6;
+/** Fewer points than this in a part have no quartiles worth the name. */
+const POINTS_PER_PART = 4;
+const LEAST_POINTS = PARTS * POINTS_PER_PART;
+
+/** How many points a window needs. */
+export const POINTS_PER_WINDOW = LEAST_POINTS * 2;
+
+/**
+ * The median of the slopes between all pairs of points, per millisecond (Theil and Sen): up to 29 % of the points may be
+ * anything at all without moving it far. `undefined` for fewer than two moments.
+ */
+export function robustSlope(points: readonly Point[]): number | undefined {
+  const slopes: number[] = [];
+  for (const [place, first] of points.entries()) {
+    for (const second of points.slice(place + 1)) {
+      if (second.at > first.at) slopes.push((second.value - first.value) / (second.at - first.at));
+    }
+  }
+  return slopes.length === 0 ? undefined : quantile(slopes.sort(ascending), 0.5);
+}
+
+/**
+ * Whether a series rises all along: of six parts each lies above the one before, the lower quartile of the later above
+ * the upper quartile of the earlier. An allocation lifts one part over another and no more, and noise lifts none.
+ */
+export function risesAllAlong(points: readonly Point[]): boolean {
+  return countRises(points) === PARTS - 1;
+}
+
+/** Whether it still rose in the later half. */
+export function stillRises(points: readonly Point[]): boolean {
+  return countRises(points, PARTS / 2) > 0;
+}
+
+function countRises(points: readonly Point[], from = 1): number {
+  if (points.length < LEAST_POINTS) return 0;
+  const parts = Array.from(
+    { length: PARTS },
+    (_, part) =>
+      points.slice(Math.floor(part * points.length / PARTS), Math.floor((part + 1) * points.length / PARTS))
+        .map(({ value }) => value).sort(ascending),
+  );
+  let rises = 0;
+  for (let part = from; part < PARTS; part++) {
+    const [earlier, later] = [parts[part - 1], parts[part]];
+    if (earlier && later && quantile(later, 0.25) > quantile(earlier, 0.75)) rises++;
+  }
+  return rises;
+}
+
+/** The middle of an even number is the lower of the two: a value that was there. */
+function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.floor(share * (sorted.length - 1))] ?? NaN;
+}
+
+function ascending(a: number, b: number): number {
+  return a - b;
+}
