@@ -35,9 +35,9 @@ Where it goes, for everybody on this machine:
   gpuctl completions fish > /usr/share/fish/vendor_completions.d/gpuctl.fish
 
 For you alone:
-  bash: in ~/.bashrc            source <(gpuctl completions bash)
+  bash: in ~/.bashrc                 source <(gpuctl completions bash)
   zsh: in ~/.zshrc, after compinit   source <(gpuctl completions zsh)
-  fish                          gpuctl completions fish > ~/.config/fish/completions/gpuctl.fish`;
+  fish                               gpuctl completions fish > ~/.config/fish/completions/gpuctl.fish`;
 
 async function loadRenderer(
   shell: typeof SHELLS[number],

@@ -31,6 +31,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   "clean-zombies": async () => (await import("./clean_zombies.ts")).cleanZombiesCommand,
   "verify-isolation": async () => (await import("./verify_isolation.ts")).verifyIsolationCommand,
   "reset-gpu": async () => (await import("./reset_gpu.ts")).resetGpuCommand,
+  watch: async () => (await import("./watch.ts")).watchCommand,
   sim: async () => (await import("./sim.ts")).simCommand,
   systemd: async () => (await import("./systemd.ts")).systemdCommand,
   schema: async () => (await import("./schema.ts")).schemaCommand,

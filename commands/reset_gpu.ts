@@ -1,15 +1,13 @@
 /** `gpuctl reset-gpu`: would a reset help, what stands in the way, do it, and prove it. */
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
-import type { ChosenGpus } from "../lib/action/reset.ts";
 import type { ClockKinds } from "../lib/analysis/reset_plan.ts";
-import { type GpuSelector, parseGpuSelectors } from "../lib/analysis/select_gpus.ts";
+import { parseGpuSelectors } from "../lib/analysis/select_gpus.ts";
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
 import { milliseconds } from "../lib/core/units.ts";
-import type { DriverReport } from "../lib/model/gpu.ts";
 import type { Reset } from "../lib/model/reset.ts";
 import type { AuditLog, Terminal, World } from "../lib/world/ports.ts";
+import { chooseWithLost } from "./choose_with_lost.ts";
 import {
-  chooseGpus,
   deadlineOption,
   durationOption,
   liveSource,
@@ -81,7 +79,7 @@ export function resetGpuCommand(world: World, end: (ending: Ending) => void): Co
       const { resetGpus } = await import("../lib/action/reset.ts");
       const reset = await resetGpus({
         source,
-        choose: (report) => choose(report, selectors),
+        choose: (report) => chooseWithLost(report, selectors),
         flags: {
           evict: options.evict ?? false,
           named: options.pid ?? new Set(),
@@ -126,25 +124,6 @@ Examples:
   gpuctl reset-gpu 3 --yes
   gpuctl reset-gpu 3 --evict --stop-services --yes
   gpuctl reset-gpu 0-7 --clocks --yes            undo locked clocks; no reset`;
-
-/** Which GPUs were meant. One that has fallen off the bus has only its index to be named by. */
-function choose(report: DriverReport, selectors: readonly GpuSelector[]): ChosenGpus {
-  const isNamed = (index: number) =>
-    selectors.some((each) => each.kind === "indexes" && each.first <= index && index <= each.last);
-  const unreadable = report.unreadableGpus.filter(({ index }) => isNamed(index));
-  const readable = unreadable.length === 0 ? selectors : selectors.flatMap(withoutUnreadable);
-  return { gpus: readable.length === 0 ? [] : chooseGpus(report.gpus, readable), unreadable };
-
-  function withoutUnreadable(selector: GpuSelector): readonly GpuSelector[] {
-    if (selector.kind !== "indexes") return [selector];
-    const indexes = Array.from(
-      { length: selector.last - selector.first + 1 },
-      (_, at) => selector.first + at,
-    );
-    return indexes.filter((index) => unreadable.every((each) => each.index !== index))
-      .map((index) => ({ kind: "indexes", first: index, last: index }));
-  }
-}
 
 interface ClockOptions {
   readonly clocks?: true | undefined;

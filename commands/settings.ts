@@ -10,7 +10,7 @@ import type { World } from "../lib/world/ports.ts";
 
 /** What must be typed by the one who means it, and what only makes sense there. */
 const TYPED_ONLY = new Set([
-  ...["--yes", "--force", "--evict", "--stop-services", "--nvidia-smi"],
+  ...["--yes", "--force", "--evict", "--stop-services", "--nvidia-smi", "--on-alert"],
   ...["--version", "--help", "--config"],
 ]);
 

@@ -2,7 +2,7 @@
 import { Command, type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
 import { plural, quoteArguments } from "../lib/core/text.ts";
-import { bytes } from "../lib/core/units.ts";
+import { type Bytes, bytes, parseSize } from "../lib/core/units.ts";
 import { type JobPlan, SCENES } from "../lib/model/simulation.ts";
 import type { SourceChoice } from "../lib/model/source_choice.ts";
 import type { Terminal, World } from "../lib/world/ports.ts";
@@ -66,6 +66,10 @@ Faults, all optional:
   services = [{ unit = "nvidia-dcgm.service", active = true, main-pid = 812 }]
   platform = "virtual-machine"   or "wsl", "tegra"
   container = true               gpuctl runs in a container there
+  library-version = "570.86.15"  the libraries are of another version than the kernel module
+  device-access = "refused"      or "refused-by-rules", "missing": opening /dev/nvidia*
+  mps-daemon = "dead"            or "alive": the MPS daemon that programs are led to
+  container-tools = "no-toolkit" or "complete", "stale": docker and what gives it GPUs
   [gpu.0]
   lost = true                    it has fallen off the bus
   recovery-action = "reset"      what the driver says that it needs
@@ -119,6 +123,10 @@ function holdCommand({ simulation }: SimWorld, end: End): CommandUnknownOpts {
         "1GiB",
       ),
     )
+    .addOption(
+      new Option("--grow <pace>", "take more and more, such as 100MiB/s, until the GPU is full")
+        .argParser(parsedBy(parseGrowth)),
+    )
     .addOption(durationOption("--for <time>", "how long the scene lasts; until a signal unless told"))
     .addOption(
       new Option("--scene <name>", "what happens to the memory").choices(SCENES).default("plain" as const),
@@ -139,7 +147,10 @@ function holdCommand({ simulation }: SimWorld, end: End): CommandUnknownOpts {
     .option("--set-visible-devices <list>", "set CUDA_VISIBLE_DEVICES in the job itself, before CUDA starts")
     .option("--erase-environment", "write over the environment, as setproctitle does")
     .addHelpText("after", SCENES_HELP)
-    .action(async ({ sim, source, gpu, bytes: size, for: runFor, scene, ranks, ...flags }) => {
+    .action(async ({ sim, source, gpu, bytes: size, grow, for: runFor, scene, ranks, ...flags }) => {
+      if (grow !== undefined && (ranks !== undefined || scene !== "plain")) {
+        throw new GpuctlError("usage", "Cannot grow: only a plain job does, and none with ranks");
+      }
       if (ranks !== undefined && scene !== "plain") {
         throw new GpuctlError(
           "usage",
@@ -163,6 +174,7 @@ function holdCommand({ simulation }: SimWorld, end: End): CommandUnknownOpts {
         setsVariableLate: flags.lateVariable ?? false,
         erasesEnvironment: flags.eraseEnvironment ?? false,
         ...flags.setVisibleDevices !== undefined && { visibleDevices: flags.setVisibleDevices },
+        ...grow !== undefined && { growth: grow },
         ...runFor !== undefined && { runFor },
         ...ranks !== undefined && { ranks },
       };
@@ -206,6 +218,12 @@ function parseCount(text: string): number {
   const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (count < 1) throw new SyntaxError(`Cannot parse "${text}" as a number: expected 1 or more`);
   return count;
+}
+
+function parseGrowth(text: string): Bytes {
+  const [, size] = /^(.+)\/s$/.exec(text) ?? [];
+  if (size !== undefined) return parseSize(size);
+  throw new SyntaxError(`Cannot parse "${text}" as a pace: expected a size a second, such as 100MiB/s`);
 }
 
 function parseGpuNumbers(text: string): number[] {

@@ -1,5 +1,5 @@
 /** Runs a command of the user's for each alert: one after another, none for ever, whatever they do. */
-import { absent, type Absent } from "../core/reading.ts";
+import { type Absent, absent } from "../core/reading.ts";
 import { printable, truncate } from "../core/text.ts";
 import { formatDuration, milliseconds } from "../core/units.ts";
 import type { Problem } from "../model/snapshot.ts";
@@ -77,11 +77,14 @@ export function variablesOf({ alert, at }: Waiting): Record<string, string> {
     GPU_UUID: gpu?.uuid ?? "",
     PID: process === undefined ? "" : String(process.pid),
     COMMAND: process?.command ?? "",
-    JSON: JSON.stringify(encodeWatchEvent({ event: "alert", at, alert })),
   };
-  return Object.fromEntries(
-    Object.entries(facts).map(([name, value]) => [`GPUCTL_ALERT_${name}`, printable(value)]),
-  );
+  return {
+    ...Object.fromEntries(
+      Object.entries(facts).map(([name, value]) => [`GPUCTL_ALERT_${name}`, printable(value)]),
+    ),
+    // JSON has escapes of its own.
+    GPUCTL_ALERT_JSON: JSON.stringify(encodeWatchEvent({ event: "alert", at, alert })),
+  };
 }
 
 function failureOf({ end, output }: ShellRun): Absent | undefined {

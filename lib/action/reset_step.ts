@@ -1,6 +1,7 @@
 /** Does one step of a reset with the tools of the machine, and says what came of it. */
 import { busIdsOf } from "../analysis/reset_plan.ts";
 import { judgeResetAnswer, judgeSetterAnswer, type ResetAnswer } from "../analysis/smi_reset_answer.ts";
+import { formatAbsent } from "../core/reading.ts";
 import { printableLines, truncate } from "../core/text.ts";
 import { formatDuration, type Milliseconds, milliseconds } from "../core/units.ts";
 import type { ResetStep } from "../model/reset.ts";
@@ -31,8 +32,9 @@ export async function performStep(
       return await runSmi((run) => judgeResetAnswer(run, busIdsOf(step)));
     case "persistence-off":
     case "persistence-on":
-    case "reset-clocks":
       return await runSmi(judgeSetterAnswer);
+    case "reset-clocks":
+      return await resetClocks(step, { limit }, tools) ?? await runSmi(judgeSetterAnswer);
     case "evict":
     case "read-again":
       throw new TypeError(`Cannot do ${step.kind}: no program does it`);
@@ -42,6 +44,19 @@ export async function performStep(
     const run = await tools.runSmi(words, limit);
     return ofAnswer(judge(run), run);
   }
+}
+
+/** Sets clocks back by NVML; `undefined` where that has no call for it. */
+async function resetClocks(
+  { gpu, clocks }: ResetStep,
+  { limit }: { readonly limit: Milliseconds },
+  tools: ResetTools,
+): Promise<StepResult | undefined> {
+  if (gpu === undefined || clocks === undefined) return undefined;
+  const done = await tools.resetClocks({ gpu, clocks }, limit);
+  if (done.ok) return { state: "done" };
+  if (done.why === "not-supported") return undefined;
+  return { state: done.why === "timed-out" ? "timed-out" : "failed", answer: formatAbsent(done) };
 }
 
 async function closeHelper(tools: ResetTools): Promise<StepResult> {

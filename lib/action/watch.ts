@@ -56,7 +56,10 @@ export interface WatchEnd {
   readonly isEndedByAlert: boolean;
 }
 
-export type WatchWorld = Pick<World, "clock" | "processes" | "openObserver" | "openKernelLog" | "catchSignals">;
+export type WatchWorld = Pick<
+  World,
+  "clock" | "processes" | "openObserver" | "openKernelLog" | "catchSignals"
+>;
 
 /** GPUs are asked how busy they are this often, unless a rule has less time than four of these. */
 const UTILIZATION_EVERY_MS = 10_000;
@@ -141,7 +144,9 @@ class Choice {
     this.#choose = choose;
   }
 
-  narrow({ report, snapshot }: Sight): { readonly report: Reading<DriverReport>; readonly snapshot: Snapshot } {
+  narrow(
+    { report, snapshot }: Sight,
+  ): { readonly report: Reading<DriverReport>; readonly snapshot: Snapshot } {
     if (this.#choose === undefined) return { report, snapshot };
     if (this.#chosen === undefined && report.ok) this.#chosen = this.#choose(report.value);
     const chosen = this.#chosen;

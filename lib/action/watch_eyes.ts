@@ -2,11 +2,11 @@
  * What a watch sees at each moment, and what that costs: the driver is asked each time, everybody else is looked at when
  * somebody has come or gone, and from time to time.
  */
-import { isOutdated, listedPids, withNewcomers } from "../analysis/watch/between_looks.ts";
+import { attributeBetween, isOutdated, listedPids } from "../analysis/watch/between_looks.ts";
 import { LookBudget } from "../analysis/watch/look_budget.ts";
 import { attribute } from "../analysis/attribute.ts";
 import type { GpuUuid, Pid } from "../core/ids.ts";
-import { absent, type Absent, known, type Reading } from "../core/reading.ts";
+import { type Absent, absent, known, type Reading } from "../core/reading.ts";
 import { type Milliseconds, milliseconds, type Percent } from "../core/units.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { Observation } from "../model/observation.ts";
@@ -105,7 +105,10 @@ export class Eyes {
     if (report.ok) this.#failures = 0;
     else {
       this.#failures++;
-      const backOff = Math.min(LONGEST_BACK_OFF_MS, this.#options.interval * 2 ** Math.min(this.#failures, 20));
+      const backOff = Math.min(
+        LONGEST_BACK_OFF_MS,
+        this.#options.interval * 2 ** Math.min(this.#failures, 20),
+      );
       this.#retryAt = this.#world.clock.monotonic() + backOff;
     }
     if (this.#report !== report) this.#snapshot = undefined;
@@ -118,7 +121,7 @@ export class Eyes {
 
   #sight({ observation, at }: Look): Sight {
     const report = this.#report ?? absent("not-asked");
-    this.#snapshot ??= attribute(this.#join(observation, report));
+    this.#snapshot ??= this.#attribute(observation, report);
     return {
       report,
       observation: undefined,
@@ -129,13 +132,10 @@ export class Eyes {
   }
 
   /** Processes as they were looked at, and the driver's own answer since; what /proc alone says where there is none. */
-  #join(observation: Observation, report: Reading<DriverReport>): Observation {
-    const takenAt = this.#world.clock.now();
-    if (!report.ok) return observation.source === "proc" ? observation : { ...observation, takenAt, report };
-    const scan = observation.scan.ok
-      ? known(withNewcomers(observation.scan.value, listedPids(report.value), this.#find))
-      : observation.scan;
-    return { ...observation, takenAt, report: known(this.#withUtilization(report.value)), scan };
+  #attribute(observation: Observation, report: Reading<DriverReport>): Snapshot {
+    const later = { ...observation, takenAt: this.#world.clock.now() };
+    if (report.ok) return attributeBetween(later, this.#withUtilization(report.value), this.#find);
+    return attribute(observation.source === "proc" ? observation : { ...later, report });
   }
 
   #withUtilization(report: DriverReport): DriverReport {

@@ -29,20 +29,26 @@ export function planEviction(
   scope: EvictionScope,
 ): EndingPlan {
   const left = planEnding(first, second, policyOf(scope));
-  const named = planEnding(first, second, {
+  const named = planEnding(first, second, { ...policyOf(scope), pids: scope.named });
+  // These two may be somebody's work: that a person names one is no leave to end it while it is busy.
+  const widened = planEnding(first, second, {
     ...policyOf(scope),
-    classes: new Set([...DEFAULT_CLASSES, ...WIDENING_CLASSES]),
-    pids: scope.named,
+    classes: new Set(WIDENING_CLASSES),
+    minAge: milliseconds(0),
   });
+  const asked = widened.acts.filter(({ identity }) => scope.named.has(identity.pid));
   const onChosen = new Set(
     second.judgement.holders.filter(({ facts }) => facts.devices.some(({ gpu }) => scope.gpus.has(gpu)))
       .map(({ facts }) => facts.process.pid),
   );
-  const acts = new Map([...left.acts, ...named.acts].map((act) => [act.identity.pid, act]));
+  const acts = new Map([...left.acts, ...named.acts, ...asked].map((act) => [act.identity.pid, act]));
   return {
     acts: [...acts.values()].filter(({ identity }) => onChosen.has(identity.pid))
       .sort((a, b) => a.depth - b.depth || a.identity.pid - b.identity.pid),
-    kept: left.kept.filter(({ pid }) => onChosen.has(pid) && !acts.has(pid)),
+    kept: [
+      ...widened.kept.filter(({ pid }) => scope.named.has(pid)),
+      ...left.kept.filter(({ pid }) => !scope.named.has(pid)),
+    ].filter(({ pid }) => onChosen.has(pid) && !acts.has(pid)),
   };
 }
 

@@ -23,13 +23,13 @@ export function findMachineBlockers(input: ResetInput): Blocker[] {
   ];
 }
 
-/** What a mere reset of clocks needs: the rights, a driver that answers, and nvidia-smi. */
+/** What a mere reset of clocks needs: the rights, and a driver that answers. */
 export function findClockBlockers(input: ResetInput): Blocker[] {
   const unnamed = input.gpus.filter(({ busId }) => !busId.ok).map(({ uuid }): Blocker => ({
     ...of("driver", "nobody", ["PCI address", "it cannot be named to nvidia-smi", "gpuctl snapshot"]),
     gpu: uuid,
   }));
-  return [...findRights(input), ...findDriver(input), ...unnamed];
+  return [...findRights(input), ...findSilence(input), ...unnamed];
 }
 
 function findRights({ flags: { isRoot } }: ResetInput): Blocker[] {
@@ -39,27 +39,31 @@ function findRights({ flags: { isRoot } }: ResetInput): Blocker[] {
   ];
 }
 
-function findDriver({ observation: { report, problems }, smiPath }: ResetInput): Blocker[] {
-  const found: Blocker[] = [];
-  const silence = report.ok ? problems.find(({ subject }) => subject === "driver")?.reason : report;
-  if (silence !== undefined) {
-    found.push(of("driver", "nobody", [
-      "driver",
-      `it gives no answer: ${formatAbsent(silence)}`,
-      "see the kernel log; if it stays silent, reboot",
-    ]));
-  }
-  if (!smiPath.ok) {
-    found.push(of("driver", "nobody", [
+function findDriver(input: ResetInput): Blocker[] {
+  const { smiPath } = input;
+  if (smiPath.ok) return findSilence(input);
+  return [
+    ...findSilence(input),
+    of("driver", "nobody", [
       "nvidia-smi",
       `it does the reset and cannot be run: ${formatAbsent(smiPath)}`,
       "install the driver's tools",
-    ]));
-  }
-  return found;
+    ]),
+  ];
 }
 
-/** From inside a container the processes that hold a GPU cannot be seen, and the host's services not be stopped. */
+function findSilence({ observation: { report, problems } }: ResetInput): Blocker[] {
+  const silence = report.ok ? problems.find(({ subject }) => subject === "driver")?.reason : report;
+  if (silence === undefined) return [];
+  return [
+    of("driver", "nobody", [
+      "driver",
+      `it gives no answer: ${formatAbsent(silence)}`,
+      "see the kernel log; if it stays silent, reboot",
+    ]),
+  ];
+}
+
 function findPlace(input: ResetInput): Blocker[] {
   const { facts: { isContainer } } = input;
   const isInitial = scanOf(input)?.reader.isInitialPidNamespace;

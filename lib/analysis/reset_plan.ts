@@ -1,6 +1,7 @@
 /** The steps of a reset in their order, each that changes something with the step that puts it back. */
 import type { BusId } from "../core/ids.ts";
 import { parseBusId } from "../core/ids.ts";
+import type { ClockKind } from "../model/clock_order.ts";
 import type { Gpu } from "../model/gpu.ts";
 import type { Blocker, ResetStep, ResetStepKind } from "../model/reset.ts";
 import { findStanding } from "./reset_blockers.ts";
@@ -37,11 +38,7 @@ export function planReset(input: ResetInput, blockers: readonly Blocker[]): Rese
 }
 
 /** What `--clocks` and its likes undo. */
-export interface ClockKinds {
-  readonly graphics: boolean;
-  readonly memory: boolean;
-  readonly applications: boolean;
-}
+export type ClockKinds = Readonly<Record<ClockKind, boolean>>;
 
 /** Flags of nvidia-smi(1): locked graphics clocks, locked memory clocks, applications clocks. */
 const CLOCK_FLAGS = [["graphics", "-rgc", "locked graphics clocks"], [
@@ -58,8 +55,16 @@ const CLOCK_FLAGS = [["graphics", "-rgc", "locked graphics clocks"], [
 export function planClocks(input: ResetInput, blockers: readonly Blocker[], kinds: ClockKinds): ResetStep[] {
   if (findStanding(blockers, input.flags).length > 0) return [];
   return input.gpus.flatMap((gpu) =>
-    CLOCK_FLAGS.filter(([kind]) => kinds[kind]).map(([, flag, name]) =>
-      step("reset-clocks", `undo the ${name} of ${nameGpus([gpu])}`, { gpu, command: smi([gpu], [flag]) })
+    CLOCK_FLAGS.filter(([kind]) => kinds[kind]).map(([clocks, flag, name]) =>
+      step(
+        "reset-clocks",
+        `undo the ${name} of ${nameGpus([gpu])}, by NVML or, without such a call, by nvidia-smi`,
+        {
+          gpu,
+          clocks,
+          command: smi([gpu], [flag]),
+        },
+      )
     )
   );
 }
@@ -134,6 +139,7 @@ function describeHelpers(input: ResetInput): string {
 interface StepParts {
   readonly gpu?: Gpu;
   readonly unit?: string;
+  readonly clocks?: ClockKind;
   readonly command?: readonly string[];
   readonly isUndo?: boolean;
 }
@@ -141,12 +147,13 @@ interface StepParts {
 function step(
   kind: ResetStepKind,
   what: string,
-  { gpu, unit, command, isUndo = false }: StepParts = {},
+  { gpu, unit, clocks, command, isUndo = false }: StepParts = {},
 ): ResetStep {
   return {
     kind,
     ...(gpu && { gpu: gpu.uuid }),
     ...(unit !== undefined && { unit }),
+    ...(clocks && { clocks }),
     what,
     ...(command && { command }),
     isUndo,

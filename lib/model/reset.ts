@@ -1,6 +1,7 @@
 /** Whether a reset would help a GPU, what stands in its way, the steps of one, and what came of them. */
 import type { GpuIndex, GpuUuid, Pid } from "../core/ids.ts";
 import type { Reading } from "../core/reading.ts";
+import type { ClockKind } from "./clock_order.ts";
 import type { Bytes, Milliseconds } from "../core/units.ts";
 import type { Problem } from "./snapshot.ts";
 
@@ -102,6 +103,8 @@ export interface ResetStep {
   readonly gpu?: GpuUuid;
   /** The systemd unit that a step stops or starts. */
   readonly unit?: string;
+  /** The clocks that a step sets back. */
+  readonly clocks?: ClockKind;
   /** In words: `switch persistence mode off on GPU 0`. */
   readonly what: string;
   /** What is run, word by word; absent for what gpuctl does itself. */

@@ -34,6 +34,8 @@ export interface JobPlan {
   /** What each holding process allocates on each of its GPUs, beside its context. */
   readonly size: Bytes;
   readonly scene: Scene;
+  /** What a plain job takes more of each GPU every second. */
+  readonly growth?: Bytes;
   /** How long the scene stays; until a signal without it. */
   readonly runFor?: Milliseconds;
   /** Whether the main process of a scene that leaves others behind ends with status 0; it is killed otherwise. */

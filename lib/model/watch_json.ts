@@ -71,7 +71,10 @@ function encodeGpu(
     processes: contextsOf(processList).map(({ pid, used }, place) => ({
       pid,
       class: classes.get(pid) ?? null,
-      contextBytes: to.within(`processes/${place}`, `PID ${pid} on GPU ${gpu.index}`).put(used, "contextBytes"),
+      contextBytes: to.within(`processes/${place}`, `PID ${pid} on GPU ${gpu.index}`).put(
+        used,
+        "contextBytes",
+      ),
     })),
   };
 }

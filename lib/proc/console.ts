@@ -1,15 +1,11 @@
 /** GPUs that the machine's own console is on. */
-import { readdirSync, readFileSync, realpathSync } from "node:fs";
+import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../core/errors.ts";
 import { type BusId, parseBusId } from "../core/ids.ts";
 import { absent, known, type Reading } from "../core/reading.ts";
 import { isDenied, isGone } from "./files.ts";
-
-/** PCI numbers: NVIDIA, and the class of display controllers. */
-const NVIDIA = "0x10de";
-const DISPLAY_CLASS = "0x03";
-const ADDRESS = /^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/;
+import { isGpuDevice, PCI_ADDRESS, readAttribute } from "./pci_gpus.ts";
 
 /**
  * NVIDIA GPUs that the firmware chose for the console (boot_vga of sysfs-bus-pci), or that have a framebuffer, which the
@@ -20,10 +16,12 @@ const ADDRESS = /^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/;
 export function readConsoleGpus(root: string): Reading<ReadonlySet<BusId>> {
   const devices = join(root, "sys/bus/pci/devices");
   try {
-    const gpus = readdirSync(devices).filter((name) => ADDRESS.test(name) && isGpu(join(devices, name)));
+    const gpus = readdirSync(devices).filter((name) =>
+      PCI_ADDRESS.test(name) && isGpuDevice(join(devices, name))
+    );
     const framebuffers = listFramebufferDevices(join(root, "sys/class/graphics"));
     const consoles = gpus.filter((name) =>
-      lineOf(join(devices, name, "boot_vga")) === "1" || framebuffers.has(name)
+      readAttribute(join(devices, name, "boot_vga")) === "1" || framebuffers.has(name)
     );
     return known(new Set(consoles.map(parseBusId)));
   } catch (error) {
@@ -32,16 +30,12 @@ export function readConsoleGpus(root: string): Reading<ReadonlySet<BusId>> {
   }
 }
 
-function isGpu(device: string): boolean {
-  return lineOf(join(device, "vendor")) === NVIDIA && lineOf(join(device, "class")).startsWith(DISPLAY_CLASS);
-}
-
 /** The PCI devices of all framebuffers. One that the firmware set up is a device of its own below the PCI device. */
 function listFramebufferDevices(graphics: string): ReadonlySet<string> {
   const names = namesIn(graphics).filter((name) => /^fb\d+$/.test(name));
   const addresses = names.map((name) => {
     const path = findRealPath(join(graphics, name, "device"));
-    return path?.split("/").findLast((part) => ADDRESS.test(part));
+    return path?.split("/").findLast((part) => PCI_ADDRESS.test(part));
   });
   return new Set(addresses.filter((address) => address !== undefined));
 }
@@ -60,16 +54,6 @@ function findRealPath(path: string): string | undefined {
     return realpathSync(path);
   } catch (error) {
     if (isGone(error)) return undefined; // A framebuffer without a device.
-    throw error;
-  }
-}
-
-/** The text of an attribute; empty where the device has none of that name: only VGA devices have boot_vga. */
-function lineOf(path: string): string {
-  try {
-    return readFileSync(path, "utf8").trim();
-  } catch (error) {
-    if (isGone(error)) return "";
     throw error;
   }
 }

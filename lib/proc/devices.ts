@@ -89,11 +89,13 @@ export function makeDevice(major: number, minor: number): number {
   return (minor & 0xff) + (major & 0xfff) * 0x100 + (minor >>> 8) * 0x10_0000;
 }
 
-function majorOf(device: number): number {
+/** The major number of a device number. */
+export function majorOf(device: number): number {
   return Math.floor(device / 0x100) & 0xfff;
 }
 
-function minorOf(device: number): number {
+/** The minor number of a device number. */
+export function minorOf(device: number): number {
   return (device & 0xff) + Math.floor(device / 0x10_0000) * 0x100;
 }
 

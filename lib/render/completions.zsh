@@ -22,3 +22,8 @@ _gpuctl_source() {
         _files
     fi
 }
+
+# Whether the last option of the line is one of these, which take several values.
+_gpuctl_goes_on() {
+    (( $@[(Ie)$words[(R)-*]] ))
+}

@@ -1,9 +1,9 @@
 /** The script with which fish completes gpuctl: what never changes, and a line for each command and option. */
-import {
-  type AfterDashes,
-  type CommandDescription,
-  type OptionDescription,
-  type ValueKind,
+import type {
+  AfterDashes,
+  CommandDescription,
+  OptionDescription,
+  ValueKind,
 } from "../model/program_description.ts";
 import fixedPart from "./completions.fish" with { type: "text" };
 

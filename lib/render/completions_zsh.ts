@@ -2,7 +2,6 @@
 import { quoteArguments } from "../core/text.ts";
 import {
   type AfterDashes,
-  type ArgumentDescription,
   type CommandDescription,
   everyCommand,
   type OptionDescription,
@@ -33,7 +32,9 @@ function renderCommand(command: CommandDescription): string {
     ],
     ...command.commands.length > 0 ? descend(command) : [],
     `    _arguments -s ${
-      [...command.options.map(specify), ...placesOf(command)].map((spec) => `\\\n        ${spec}`).join(" ")
+      [...command.options.map(specify), ...command.commands.length > 0 ? [] : placesOf(command)].map((spec) =>
+        `\\\n        ${spec}`
+      ).join(" ")
     }`,
     "}",
     "",
@@ -50,18 +51,24 @@ function actAfter(dashes: AfterDashes): readonly string[] {
   ];
 }
 
+/** On to the command that was named, or what there is to name. */
 function descend({ commands }: CommandDescription): readonly string[] {
   return [
-    "    if (( CURRENT > 2 )); then",
+    "    if (( CURRENT > 2 )) && [[ $words[2] != -* ]]; then",
     // Not in a function of its own: what that did to the words would be undone at its end.
     "        compset -n 2",
     "        case $words[1] in",
-    ...commands.map(({ path, aliases }) =>
-      `            ${quoteArguments([path.at(-1) ?? ""])}${
-        aliases.map((alias) => `|${quoteArguments([alias])}`).join("")
-      }) ${functionOf(path)} ;;`
-    ),
+    ...commands.map(({ path, aliases }) => {
+      const names = [path.at(-1) ?? "", ...aliases].map((name) => quoteArguments([name]));
+      return `            ${names.join("|")}) ${functionOf(path)} ;;`;
+    }),
     "        esac",
+    "        return",
+    "    elif (( CURRENT == 2 )) && [[ $PREFIX != -* ]]; then",
+    "        local -a commands=(",
+    ...commands.map(({ path, summary }) => `            ${quote(`${path.at(-1) ?? ""}:${summary}`)}`),
+    "        )",
+    "        _describe command commands",
     "        return",
     "    fi",
   ];
@@ -69,7 +76,6 @@ function descend({ commands }: CommandDescription): readonly string[] {
 
 /** An option as _arguments takes it. One that was given is not offered again, unless it may be repeated. */
 function specify({ flags, summary, value, isRepeatable }: OptionDescription): string {
-  const [first = ""] = flags;
   const isAlone = flags.includes("--help") || flags.includes("--version");
   const excludes = isAlone ? "(- *)" : isRepeatable || flags.length === 1 ? "" : `(${flags.join(" ")})`;
   const names = flags.map((flag) =>
@@ -78,27 +84,27 @@ function specify({ flags, summary, value, isRepeatable }: OptionDescription): st
   const rest = `[${escape(summary)}]${value === undefined ? "" : formatValue(value)}`;
   const star = isRepeatable ? "*" : "";
   return flags.length === 1
-    ? quote(`${excludes}${star}${names[0] ?? first}${rest}`)
+    ? quote(`${excludes}${star}${names.join("")}${rest}`)
     : `${quote(excludes + star)}{${names.join(",")}}${quote(rest)}`;
 }
 
-function placesOf({ commands, arguments: places }: CommandDescription): readonly string[] {
-  if (commands.length > 0) {
-    const words = commands.map(({ path, summary }) =>
-      `${escape(path.at(-1) ?? "")}\\:${quoteSpaces(summary)}`
-    );
-    return [quote(`1:command:((${words.join(" ")}))`)];
-  }
-  return places.map((place, at) => quote(`${place.isVariadic ? "*" : at + 1}${formatPlace(place)}`));
+function placesOf({ arguments: places, options }: CommandDescription): readonly string[] {
+  const variadic = options.find(({ value }) => value?.isVariadic);
+  return places.map((place, at) => {
+    const action = place.is.kind === "free" && variadic ? formatMore(variadic) : formatAction(place.is);
+    return quote(`${place.isVariadic ? "*" : at + 1}:${escape(place.name)}:${action}`);
+  });
 }
 
-function formatPlace(place: ArgumentDescription): string {
-  return `:${escape(place.name)}:${formatAction(place.is)}`;
+function formatValue({ name, is }: ValueDescription): string {
+  return `:${escape(name)}:${formatAction(is)}`;
 }
 
-/** A variadic value goes on up to the next option. */
-function formatValue(value: ValueDescription): string {
-  return `${value.isVariadic ? ":*-*" : ""}:${escape(value.name)}:${formatAction(value.is)}`;
+/** More values of an option that takes several. What _arguments has for that would not let go of the options after it. */
+function formatMore({ flags, value }: OptionDescription): string {
+  return `{_gpuctl_goes_on ${flags.join(" ")} && ${
+    formatAction(value?.is ?? { kind: "free" }).trim() || "true"
+  }}`;
 }
 
 function formatAction(is: ValueKind): string {

@@ -22,9 +22,11 @@ export function renderWatchTable(view: WatchView, { screen, interval, over }: Wa
   const width = screen?.columns;
   const paint: Paint = screen?.hasColour ? COLOUR : PLAIN;
   const { alerts, remarks, elapsed, processesAge } = view;
-  const state = `watching for ${formatDuration(elapsed)}, every ${formatDuration(interval)}; processes looked at ${
-    formatDuration(processesAge)
-  } ago; ${alerts.length === 0 ? "no alert" : plural(alerts.length, "alert")}`;
+  const state = `watching for ${formatDuration(elapsed)}, every ${
+    formatDuration(interval)
+  }; processes looked at ${formatDuration(processesAge)} ago; ${
+    alerts.length === 0 ? "no alert" : plural(alerts.length, "alert")
+  }`;
   const blocks = [
     wrap(state, { width, label: "" }),
     alerts.length === 0 ? [] : [

@@ -11,7 +11,9 @@ export function formatAlert({ message, since, evidence, advice }: Alert): string
 }
 
 /** The end of an alert. */
-export function formatCleared({ alert: { message }, lasted }: Extract<WatchEvent, { event: "cleared" }>): string {
+export function formatCleared(
+  { alert: { message }, lasted }: Extract<WatchEvent, { event: "cleared" }>,
+): string {
   return printable(`over after ${formatDuration(lasted)}: ${message}`);
 }
 

@@ -27,6 +27,7 @@ const LOOKING = new Set([
   "diff-before-after",
   "verify-isolation",
   "reset-gpu",
+  "watch",
 ]);
 
 /** Starts a helper if the command line is one that begins with a look at a driver. */

@@ -3,10 +3,13 @@ import type { Ending } from "../core/errors.ts";
 import type { Reading } from "../core/reading.ts";
 import type { Milliseconds } from "../core/units.ts";
 import type { Pid, Uid } from "../core/ids.ts";
+import type { ClockOrder } from "../model/clock_order.ts";
 import type { ChildEnd } from "../model/diff.ts";
+import type { ContainerTools, DriverFiles, MpsPipe, Standing } from "../model/doctor_facts.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { DeviceUse, Observation } from "../model/observation.ts";
 import type { ResetFacts, XidEvent } from "../model/reset_facts.ts";
+import type { PythonInterpreter } from "../model/python_packages.ts";
 import type { AuditJson } from "../model/schema/audit.ts";
 import type { Snapshot } from "../model/snapshot.ts";
 import type { Environment, Owner, Process, ProcessIdentity, ProcStat } from "../model/process.ts";
@@ -257,10 +260,24 @@ export interface ResetTools {
   readonly smiPath: Reading<string>;
   /** Runs nvidia-smi with these words. It gets no signal that is meant for us, and is not ended before the span is over. */
   runSmi(words: readonly string[], span: Milliseconds): Promise<ToolRun>;
+  /** Sets clocks back by NVML; `not-supported` where that has no such call, for this GPU or at all. */
+  resetClocks(order: ClockOrder, span: Milliseconds): Promise<Reading<true>>;
   /** Stops or starts a systemd unit and waits until that is done. */
   orderUnit(order: "stop" | "start", unit: string, span: Milliseconds): Promise<ToolRun>;
   /** Settles once no helper of this program has the driver open any more; says which pid is left if one stays. */
   closeHelpers(span: Milliseconds): Promise<readonly Pid[]>;
+}
+
+/** What a diagnosis reads beside a look at the driver. None of it rejects: what could not be read is absent. */
+export interface Examination {
+  readDriver(): Promise<DriverFiles>;
+  readStanding(): Promise<Reading<Standing>>;
+  readMachine(): Promise<Omit<ResetFacts, "services">>;
+  readServices(): Promise<ResetFacts["services"]>;
+  readContainers(): Promise<ContainerTools>;
+  readMps(): Promise<MpsPipe>;
+  /** The interpreter that was named, or those that a shell here would start. None of them is run. */
+  readPython(named: string | undefined): Promise<readonly PythonInterpreter[]>;
 }
 
 /** Everything a command may ask of the world. Each takes the parts it needs. */
@@ -292,6 +309,8 @@ export interface World {
   openAuditLog(path: string | undefined, source: LiveSource): AuditLog;
   /** What the machine that a source is can be reset with. `smi` is the nvidia-smi to run, unless the installed one. */
   openResetTools(source: LiveSource, options: { readonly smi: string | undefined }): Promise<ResetTools>;
+  /** What a diagnosis reads. @throws {GpuctlError} if there is no such simulated server */
+  openExamination(source: LiveSource): Promise<Examination>;
   readonly details: ProcessDetails;
   readonly origins: ProcessOrigins;
   readonly outputs: OutputFiles;

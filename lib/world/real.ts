@@ -90,8 +90,13 @@ export async function openWorld({ early, given }: Start): Promise<World> {
         smi,
         searchPath: searchPathOf(user),
         clock: realClock,
+        openHelper: (request) => openDriver(request, base),
         leaveEarly,
       });
+    },
+    openExamination: async (source) => {
+      const { openExamination } = await import("./examination.ts");
+      return await openExamination(source, variable);
     },
     openJobRunner: async (orphans = "adopted") => {
       const { openJobRunner } = await import("./job_runner.ts");

@@ -19,14 +19,19 @@ export interface FactPlaces {
   readonly systemd: SystemdPlaces;
 }
 
-const THIS_MACHINE: FactPlaces = { root: "/", kernelLog: "/dev/kmsg", systemd: SYSTEMD_PLACES };
+/** This very machine. */
+export const THIS_MACHINE: FactPlaces = { root: "/", kernelLog: "/dev/kmsg", systemd: SYSTEMD_PLACES };
 
 /** Reads the facts of the machine that a source is. Never rejects: what could not be read is absent. */
 export async function readResetFacts(source: LiveSource, places = THIS_MACHINE): Promise<ResetFacts> {
   if (source.kind === "sim") return await readSimulated(resolve(source.directory));
   // systemd thinks while the files are read.
   const services = readGpuServices(places.systemd);
-  const { root, kernelLog } = places;
+  return { ...readMachineFacts(places), services: await services };
+}
+
+/** Reads what the kernel alone tells, which takes no time. */
+export function readMachineFacts({ root, kernelLog }: FactPlaces): Omit<ResetFacts, "services"> {
   return {
     kernelLog: readKernelLog(kernelLog),
     modules: readModules(root),
@@ -34,7 +39,6 @@ export async function readResetFacts(source: LiveSource, places = THIS_MACHINE):
     platform: readPlatform(root),
     isContainer: readIsContainer(root),
     consoleGpus: readConsoleGpus(root),
-    services: await services,
   };
 }
 

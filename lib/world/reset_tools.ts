@@ -2,12 +2,14 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isPid } from "../core/ids.ts";
-import { absent, known, type Reading } from "../core/reading.ts";
-import { milliseconds } from "../core/units.ts";
+import { absent, known, mapReading, type Reading } from "../core/reading.ts";
+import { type Milliseconds, milliseconds } from "../core/units.ts";
+import type { ClockOrder } from "../model/clock_order.ts";
 import type { LiveSource } from "../model/source_choice.ts";
 import { listOwnChildren } from "../proc/own_children.ts";
+import type { HelperRequest } from "../source/helper/frames.ts";
 import { findSmi, type SmiPlace } from "../source/smi/locate.ts";
-import type { Clock, ResetTools } from "./ports.ts";
+import type { Clock, ResetTools, Sampler } from "./ports.ts";
 import { readResetFacts } from "./reset_facts.ts";
 import { runTool } from "./run_tool.ts";
 import { SYSTEMD_PLACES } from "./systemd.ts";
@@ -18,6 +20,7 @@ export interface ResetToolsOptions {
   /** Where a user's own nvidia-smi may lie. Root's is looked for at known places only. */
   readonly searchPath: string | undefined;
   readonly clock: Clock;
+  readonly openHelper: (request: HelperRequest) => Sampler;
   /** Ends the helper that was started ahead of a question which did not come. */
   readonly leaveEarly: () => void;
 }
@@ -31,6 +34,7 @@ export async function openResetTools(source: LiveSource, options: ResetToolsOpti
       ? await simulatedTools(resolve(source.directory), options.clock)
       : realTools(options),
     readFacts: () => readResetFacts(source),
+    resetClocks: (order, span) => resetClocks(source, { order, span }, options),
     async closeHelpers(span) {
       const { clock, leaveEarly } = options;
       leaveEarly();
@@ -39,6 +43,19 @@ export async function openResetTools(source: LiveSource, options: ResetToolsOpti
       return listOwnChildren().filter(isPid);
     },
   };
+}
+
+/** A helper does it before its first look, so that the look says whether it was done. */
+async function resetClocks(
+  source: LiveSource,
+  { order, span }: { readonly order: ClockOrder; readonly span: Milliseconds },
+  { openHelper }: ResetToolsOptions,
+): Promise<Reading<true>> {
+  if (source.kind === "sim") return known(true);
+  if (source.kind !== "nvml") return absent("not-supported", "nvidia-smi was named as the source");
+  const library = source.library === undefined ? {} : { library: source.library };
+  await using helper = openHelper({ source: "nvml", ...library, order });
+  return mapReading(await helper.sample({ within: span, withUtilization: false }), () => true as const);
 }
 
 type Programs = Pick<ResetTools, "smiPath" | "runSmi" | "orderUnit">;

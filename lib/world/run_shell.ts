@@ -27,14 +27,18 @@ export async function runShell(line: string, { variables, span }: ShellOptions):
     });
     const streams = [child.stdout, child.stderr];
     for (const stream of streams) {
-      stream.setEncoding("utf8").on("data", (text: string) =>
-        output = `${output}${text}`.slice(-KEPT_CHARACTERS)
+      stream.setEncoding("utf8").on(
+        "data",
+        (text: string) => output = `${output}${text}`.slice(-KEPT_CHARACTERS),
       ).on("error", () => {}); // A pipe that breaks has nothing more to say.
     }
     const ended = new Promise<ShellEnd>((settle) => {
       child.on("error", (error) => settle({ kind: "not-started", message: messageOf(error) }));
-      child.on("exit", (status, signal) =>
-        settle(signal === null ? { kind: "exited", status: status ?? 0 } : { kind: "killed", signal }));
+      child.on(
+        "exit",
+        (status, signal) =>
+          settle(signal === null ? { kind: "exited", status: status ?? 0 } : { kind: "killed", signal }),
+      );
     });
     const closed = new Promise<void>((settle) => child.on("close", () => settle()));
     const { pid } = child;

@@ -4,10 +4,11 @@ import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../core/errors.ts";
-import type { Milliseconds } from "../core/units.ts";
+import { type Milliseconds, milliseconds } from "../core/units.ts";
 import type { ToolRun } from "../model/tool_run.ts";
 import { noteOwnChild } from "../proc/own_children.ts";
 import { findStat } from "../proc/stat.ts";
+import { realClock } from "./clock.ts";
 import { LATE, within } from "../source/helper/within.ts";
 
 /** More than any of these programs has to say. */
@@ -47,7 +48,7 @@ export async function runTool(
     if (end === LATE) {
       // We may end before it does.
       child.unref();
-      return pid === undefined ? { kind: "timed-out" } : describeLate(pid);
+      return pid === undefined ? { kind: "timed-out" } : await describeLate(pid);
     }
     if (end.kind === "error") return { kind: "not-started", message: messageOf(end.error) };
     if (fstatSync(output).size > MOST_BYTES) return { kind: "too-long" };
@@ -60,8 +61,16 @@ export async function runTool(
   }
 }
 
-function describeLate(pid: number): ToolRun {
-  return findStat(`/proc/${pid}`)?.state === "D" ? { kind: "stuck", pid } : { kind: "timed-out", pid };
+/** Whoever writes to a disk is in state D for a moment; who is stuck in the driver stays in it. */
+const STUCK_LOOKS = 5;
+const STUCK_PAUSE = milliseconds(100);
+
+async function describeLate(pid: number): Promise<ToolRun> {
+  for (let look = 0; look < STUCK_LOOKS; look++) {
+    if (findStat(`/proc/${pid}`)?.state !== "D") return { kind: "timed-out", pid };
+    await realClock.pause(STUCK_PAUSE);
+  }
+  return { kind: "stuck", pid };
 }
 
 /** Where a file can be made: what was changed has to be put back on a machine with a full disk as well. */

@@ -343,13 +343,19 @@ test("gpuctl reset-gpu --clocks undoes locked clocks and touches nothing else", 
   using machine = machines.make({ scenario: { gpus: [{}, { display: 1 }] } });
   const reset = readReset(await machine.run(["0,1", "--yes", "--json", "--clocks", "--memory-clocks"]), 0);
   assert.deepEqual([reset.outcome, new Set(statesOf(reset))], ["done", new Set(["reset-clocks done"])]);
-  assert.deepEqual(callsOf(machine), [
-    `rgc ${BUS} 0`,
-    `rmc ${BUS} 0`,
-    `rgc ${SECOND_BUS} 0`,
-    `rmc ${SECOND_BUS} 0`,
-  ]);
-  assert.deepEqual(machine.persistence(), ["1", "1"]);
+  const uuids = [0, 1].map((index) => `GPU-0000000${index}-1111-2222-3333-444444444444`);
+  const calls = ["nvmlDeviceResetGpuLockedClocks", "nvmlDeviceResetMemoryLockedClocks"];
+  assert.deepEqual(
+    readFileSync(`${machine.stub.scenario}.changes`, "utf8").trimEnd().split("\n"),
+    uuids.flatMap((uuid) => calls.map((call) => `${uuid} ${call}`)),
+  );
+  assert.deepEqual([callsOf(machine), machine.persistence()], [[], ["1", "1"]]);
+});
+
+test("gpuctl reset-gpu --clocks goes by nvidia-smi where NVML has no such call", NEEDS_ROOT, async () => {
+  using machine = machines.make({ scenario: { gpus: [{ fail: { nvmlDeviceResetGpuLockedClocks: 13 } }] } });
+  const reset = readReset(await machine.run(["0", "--yes", "--json", "--clocks"]), 0);
+  assert.deepEqual([reset.outcome, callsOf(machine)], ["done", [`rgc ${BUS} 0`]]);
 });
 
 test(

@@ -96,7 +96,7 @@ for (const signal of SIGNALS) {
     `gpuctl reset-gpu starts a service again when ${signal} comes while it stops`,
     NEEDS_ROOT,
     async () => {
-      const waits = 'while [ ! -e "$DIR/release.go" ]; do sleep 0.02; done';
+      const waits = 'while [ -d "$DIR" ] && [ ! -e "$DIR/release.go" ]; do sleep 0.02; done';
       using machine = machines.make({
         scenario: { gpus: [{ display: 1 }] },
         services: [UNIT],

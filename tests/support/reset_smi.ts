@@ -110,8 +110,8 @@ DIR='@DIR@'
 SCENARIO='@SCENARIO@'
 log() { echo "$$ $*" >> "$DIR/${LOG}"; }
 for name in TERM INT HUP QUIT PIPE; do trap "log signal $name" "$name"; done
-# Waits without a child that a key on the terminal would reach instead of us.
-wait_for() { while [ ! -e "$DIR/release.$1" ]; do sleep 0.02; done; }
+# The folder goes with the test: nobody releases us after that.
+wait_for() { while [ -d "$DIR" ] && [ ! -e "$DIR/release.$1" ]; do sleep 0.02; done; }
 finish() { log end "$1"; exit "$1"; }
 answer() { cat "$1" || log signal PIPE; finish "$2"; }
 # Changes one word of a GPU's scenario: the line with its address comes before it.

@@ -20,6 +20,8 @@ export interface FakeToolsSpec {
   readonly smiPath?: Reading<string>;
   readonly runSmi?: (words: Words, span: Milliseconds) => ToolRun | Promise<ToolRun>;
   readonly orderUnit?: (order: "stop" | "start", unit: string) => ToolRun | Promise<ToolRun>;
+  /** What NVML makes of clocks that are to be set back; it has no such call unless given. */
+  readonly clocks?: Reading<true>;
   /** Helpers that do not end. */
   readonly left?: readonly Pid[];
 }
@@ -39,6 +41,10 @@ export function fakeResetTools(spec: FakeToolsSpec = {}): FakeTools {
     runSmi(words, span) {
       calls.push(["nvidia-smi", ...words, span]);
       return Promise.resolve(spec.runSmi?.(words, span) ?? goodRun(words));
+    },
+    resetClocks({ gpu, clocks }) {
+      calls.push(["nvml", gpu, clocks]);
+      return Promise.resolve(spec.clocks ?? absent("not-supported"));
     },
     orderUnit(order, unit, span) {
       calls.push(["systemctl", order, unit, span]);

@@ -36,11 +36,31 @@ bindkey '^T' tell
 `;
 
 /**
- * The lines as they stand after everything that could be meant at their end has been inserted there.
+ * What a shell offers at the end of each line: the last word with all of its value, without the option before `=`.
  *
- * @throws {Error} if the shell does not answer
+ * @throws {Error} if the shell does not answer, or complains
  */
-export async function completeAll(
+export async function offerIn(
+  shell: Shell,
+  lines: readonly string[],
+  completing: Completing,
+): Promise<readonly (readonly string[])[]> {
+  if (shell === "fish") return await offerInFish(lines, completing);
+  const completed = await completeAll(shell, lines, completing);
+  return completed.map((line, at) => {
+    const typed = lines[at] ?? "";
+    const offered = line.slice(typed.lastIndexOf(" ") + 1);
+    return offered.trim() === typed.slice(typed.lastIndexOf(" ") + 1) ? [] : readWords(offered);
+  });
+}
+
+/** Words of a line with their quotes. */
+function readWords(text: string): readonly string[] {
+  return [...text.matchAll(/(?:\\.|[^\\ ])+/g)].map(([word]) => bare(word)).sort();
+}
+
+/** The lines as they stand after everything that could be meant at their end has been inserted there. */
+async function completeAll(
   shell: "bash" | "zsh",
   typed: readonly string[],
   { script, folder, path }: Completing,
@@ -69,16 +89,24 @@ export async function completeAll(
   return answers;
 }
 
-/** What fish would offer at the end of a line. */
-export async function offeredByFish(
-  line: string,
+/** Fish says by itself what it offers, each with its description behind a tab. */
+async function offerInFish(
+  lines: readonly string[],
   { script, folder, path }: Completing,
-): Promise<readonly string[]> {
+): Promise<readonly (readonly string[])[]> {
   const file = folder.write("gpuctl.fish", script);
-  const { stdout, stderr } = await runProgram(
-    ["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", file, line],
-    { cwd: join(folder.path, "here"), env: { PATH: path } },
+  const each = "source $argv[1]; for line in $argv[2..]; complete -C $line; echo end-of-line; end";
+  const { stdout, stderr } = await runProgram(["fish", "--no-config", "-c", each, file, ...lines], {
+    cwd: join(folder.path, "here"),
+    env: { PATH: path },
+  });
+  if (stderr !== "") throw new Error(`Cannot complete in fish: ${stderr}`);
+  return stdout.split("end-of-line\n").slice(0, lines.length).map((offered) =>
+    offered.split("\n").filter((text) => text !== "").map((text) => bare(text.replace(/\t.*/, ""))).sort()
   );
-  if (stderr !== "") throw new Error(`Cannot complete "${line}" in fish: ${stderr}`);
-  return stdout.split("\n").filter((text) => text !== "").map((text) => text.split("\t")[0] ?? "");
+}
+
+/** A word without the option that it is the value of, and without what says only that it may go on. */
+function bare(word: string): string {
+  return word.replace(/^--[\w-]+=(?=.)/, "").replace(/[/=]$/, "");
 }

@@ -1,9 +1,11 @@
 /** Joins the driver's newest answer with processes that were looked at a while ago. */
 import type { Pid } from "../../core/ids.ts";
-import { absent } from "../../core/reading.ts";
+import { absent, known } from "../../core/reading.ts";
 import { contextsOf, type DriverReport } from "../../model/gpu.ts";
-import type { ProcessScan } from "../../model/observation.ts";
+import type { Observation, ProcessScan } from "../../model/observation.ts";
 import { isStillRunning, type Process, type ProcStat } from "../../model/process.ts";
+import type { Holder, Snapshot } from "../../model/snapshot.ts";
+import { attribute } from "../attribute.ts";
 import { hasEnded } from "../facts.ts";
 
 type FindProcess = (pid: Pid) => ProcStat | undefined;
@@ -30,23 +32,44 @@ export function isOutdated(
   return false;
 }
 
-/** The same scan with those who came later, of whom nothing is known but that they live. */
-export function withNewcomers(scan: ProcessScan, listed: Iterable<Pid>, find: FindProcess): ProcessScan {
-  const newcomers = [...listed].flatMap((pid) => {
+/** The driver's newest answer and an older look, as one snapshot. Who came later is there, and is not judged yet. */
+export function attributeBetween(
+  observation: Observation,
+  report: DriverReport,
+  find: FindProcess,
+): Snapshot {
+  const { scan } = observation;
+  const newcomers = scan.ok ? findNewcomers(scan.value, listedPids(report), find) : [];
+  if (!scan.ok || newcomers.length === 0) return attribute({ ...observation, report: known(report) });
+  const fresh = new Set(newcomers.map(({ pid }) => pid));
+  const snapshot = attribute({
+    ...observation,
+    report: known(report),
+    scan: known({
+      ...scan.value,
+      processes: new Map([...scan.value.processes, ...newcomers.map((each) => [each.pid, each] as const)]),
+      // What another process had under the same pid is not theirs.
+      uses: new Map([...scan.value.uses].filter(([pid]) => !fresh.has(pid))),
+      coverage: { ...scan.value.coverage, cutShort: scan.value.coverage.cutShort ?? NOT_YET },
+    }),
+  });
+  const holders = snapshot.holders.map((holder) => fresh.has(holder.pid) ? { ...holder, ...UNJUDGED } : holder);
+  return { ...snapshot, holders };
+}
+
+const UNJUDGED = {
+  class: "unknown",
+  evidence: ["it came after the last look at every process"],
+  advice: "wait for the next look at every process",
+} as const satisfies Partial<Holder>;
+
+function findNewcomers(scan: ProcessScan, listed: Iterable<Pid>, find: FindProcess): Process[] {
+  return [...listed].flatMap((pid) => {
     const found = find(pid);
-    const known = scan.processes.get(pid);
-    const isNew = found !== undefined && isStillRunning(found) && known?.startTicks !== found.startTicks;
+    const isNew = found !== undefined && isStillRunning(found) &&
+      scan.processes.get(pid)?.startTicks !== found.startTicks;
     return isNew ? [newcomer(found)] : [];
   });
-  if (newcomers.length === 0) return scan;
-  const fresh = new Set(newcomers.map(({ pid }) => pid));
-  return {
-    ...scan,
-    processes: new Map([...scan.processes, ...newcomers.map((each) => [each.pid, each] as const)]),
-    // What another process had under the same pid is not theirs.
-    uses: new Map([...scan.uses].filter(([pid]) => !fresh.has(pid))),
-    coverage: { ...scan.coverage, cutShort: scan.coverage.cutShort ?? NOT_YET },
-  };
 }
 
 function newcomer(stat: ProcStat): Process {

@@ -162,7 +162,9 @@ export function busyConditions(snapshot: Snapshot, after: Milliseconds): Conditi
     return [condition("busy-without-process", {
       gpu: watchedGpu(gpu),
       after,
-      message: `GPU ${gpu.index} says that it is ${Math.round(utilization.value)} % busy, and no process uses it`,
+      message: `GPU ${gpu.index} says that it is ${
+        Math.round(utilization.value)
+      } % busy, and no process uses it`,
       evidence: [
         processList.state === "known" && memoryUsed.ok
           ? `no context is listed, ${formatBytes(memoryUsed.value)} are in use`

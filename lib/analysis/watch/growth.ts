@@ -25,7 +25,8 @@ export interface GrowingProcess {
   readonly startTicks: ClockTicks | undefined;
   /** Milliseconds since its start, `undefined` if that is not known. */
   readonly age: Milliseconds | undefined;
-  readonly named: WatchedProcess;
+  /** What it is called, worked out when that is told. */
+  readonly name: () => WatchedProcess;
 }
 
 /** One moment, as growth is measured. */
@@ -112,6 +113,7 @@ export class GrowthWatch {
     const perHour = (robustSlope(points) ?? 0) * HOUR_MS;
     const isOver = perHour >= limit && risesAllAlong(points);
     if (!isOver && !(perHour >= limit / 2 && stillRises(points))) return undefined;
+    const named = process.name();
     const pace = bytes(Math.round(perHour));
     const [first, last] = [points[0]?.value ?? 0, points.at(-1)?.value ?? 0];
     const span = formatDuration(milliseconds((points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0)));
@@ -120,11 +122,11 @@ export class GrowthWatch {
       key,
       severity: "warning",
       gpu: watchedGpu(gpu),
-      process: process.named,
+      process: named,
       isOver,
       after: milliseconds(0),
       already: window,
-      message: `${nameProcess(process.named)} takes ${formatBytes(pace)} more an hour on GPU ${gpu.index}`,
+      message: `${nameProcess(named)} takes ${formatBytes(pace)} more an hour on GPU ${gpu.index}`,
       evidence: [
         `from ${formatBytes(bytes(first))} to ${formatBytes(bytes(last))} in ${span}, rising all along`,
         sayTimeToFull(free, pace),
@@ -171,6 +173,6 @@ export function growingProcess(
     age: started === undefined || ticks === undefined
       ? undefined
       : milliseconds(Math.max(0, ticks - started) * TICK_MS),
-    named: watchedProcess(pid, holder),
+    name: () => watchedProcess(pid, holder),
   };
 }

@@ -39,7 +39,9 @@ export class IdleWatch {
       const places = kept.flatMap(({ gpu }) => gpus.find((each) => each.gpu.uuid === gpu)?.gpu ?? []);
       const [first] = places;
       if (first === undefined) return [];
-      const amount = sumBytes(kept.flatMap(({ contextBytes }) => contextBytes.ok ? [contextBytes.value] : []));
+      const amount = sumBytes(
+        kept.flatMap(({ contextBytes }) => contextBytes.ok ? [contextBytes.value] : []),
+      );
       const process = watchedProcess(holder.pid, holder);
       const where = places.map(({ index }) => index).join(", ");
       return [{

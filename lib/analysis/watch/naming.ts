@@ -7,6 +7,8 @@ import type { WatchedGpu, WatchedProcess } from "../../model/watch.ts";
 
 /** What a command may take of a sentence. */
 const COMMAND_WIDTH = 60;
+/** Arguments may be megabytes long: what is told of them must fit into an environment variable. */
+const LONGEST_COMMAND = 2000;
 
 /** A GPU as an alert names it. */
 export function watchedGpu({ index, uuid }: Pick<Gpu, "index" | "uuid">): WatchedGpu {
@@ -17,7 +19,9 @@ export function watchedGpu({ index, uuid }: Pick<Gpu, "index" | "uuid">): Watche
 export function watchedProcess(pid: Pid, holder: Pick<Holder, "argv" | "name"> | undefined): WatchedProcess {
   if (holder === undefined) return { pid, command: undefined };
   const { argv, name } = holder;
-  return { pid, command: argv.ok && argv.value.length > 0 ? quoteArguments(argv.value) : `[${name}]` };
+  if (!argv.ok || argv.value.length === 0) return { pid, command: `[${name}]` };
+  const words = argv.value.slice(0, LONGEST_COMMAND).map((word) => word.slice(0, LONGEST_COMMAND));
+  return { pid, command: truncate(quoteArguments(words), LONGEST_COMMAND) };
 }
 
 /** Names a process in a sentence: `PID 812 (python train.py)`. */

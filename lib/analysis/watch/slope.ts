@@ -31,8 +31,8 @@ export function robustSlope(points: readonly Point[]): number | undefined {
 }
 
 /**
- * Whether a series rises all along: of six parts each lies above the one before, the lower quartile of the later above
- * the upper quartile of the earlier. An allocation lifts one part over another and no more, and noise lifts none.
+ * Whether a series rises all along: of six parts each lies above the one before, the lower quartile of the later not
+ * below the upper quartile of the earlier. An allocation lifts one part over another and no more, and noise lifts none.
  */
 export function risesAllAlong(points: readonly Point[]): boolean {
   return countRises(points) === PARTS - 1;
@@ -54,9 +54,14 @@ function countRises(points: readonly Point[], from = 1): number {
   let rises = 0;
   for (let part = from; part < PARTS; part++) {
     const [earlier, later] = [parts[part - 1], parts[part]];
-    if (earlier && later && quantile(later, 0.25) > quantile(earlier, 0.75)) rises++;
+    if (earlier && later && liesAbove(later, earlier)) rises++;
   }
   return rises;
+}
+
+/** Memory comes in blocks: where one is all that there is between two parts, their quartiles may touch. */
+function liesAbove(later: readonly number[], earlier: readonly number[]): boolean {
+  return quantile(later, 0.25) >= quantile(earlier, 0.75) && quantile(later, 0.5) > quantile(earlier, 0.5);
 }
 
 /** The middle of an even number is the lower of the two: a value that was there. */

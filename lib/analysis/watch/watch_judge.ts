@@ -17,7 +17,7 @@ import {
   recoveryConditions,
   unattributedConditions,
 } from "./conditions.ts";
-import { GrowthWatch, growingProcess } from "./growth.ts";
+import { growingProcess, GrowthWatch } from "./growth.ts";
 import { IdleWatch } from "./idle_holders.ts";
 import { isSameDevice, XidWatch } from "./xid_watch.ts";
 

@@ -124,21 +124,31 @@ function split(size: Bytes, parts: number): Bytes[] {
 }
 
 function checkRoom(server: SimServer, { view, size }: CudaDemand, locks: MemoryLocks): void {
-  for (const { gpu: index, mig } of view.used) {
-    const gpu = server.gpus.find((known) => known.index === index);
-    if (gpu === undefined) continue;
-    const held = chargeOnce(readHeldMemory(server.directory, [index], locks));
-    const instance = mig && gpu.faults.mig.find(({ gpuInstance }) => gpuInstance === mig.gpuInstance);
-    const inside = mig ? held.filter(({ name }) => name.mig?.gpuInstance === mig.gpuInstance) : held;
-    const total = instance ? instance.memory : gpu.memoryTotal - gpu.memoryReserved - gpu.faults.unattributed;
-    const free = Math.max(0, total - sumBytes(inside.map((memory) => memory.size)));
-    if (size + CONTEXT_SIZE <= free) continue;
+  for (const place of view.used) {
+    const room = findRoom(server, place, locks);
+    if (room === undefined || size + CONTEXT_SIZE <= room.free) continue;
     throw new GpuctlError(
       "unavailable",
-      `Cannot allocate ${formatBytes(size)} and a context on GPU ${index}: out of memory, ${
-        formatBytes(bytes(free))
+      `Cannot allocate ${formatBytes(size)} and a context on GPU ${place.gpu}: out of memory, ${
+        formatBytes(room.free)
       } ` +
-        `of ${formatBytes(bytes(total))} are free`,
+        `of ${formatBytes(room.total)} are free`,
     );
   }
+}
+
+/** What is free at a place, and of how much; `undefined` where there is no such GPU. */
+export function findRoom(
+  server: SimServer,
+  { gpu: index, mig }: MemoryPlace,
+  locks: MemoryLocks,
+): { readonly free: Bytes; readonly total: Bytes } | undefined {
+  const gpu = server.gpus.find((known) => known.index === index);
+  if (gpu === undefined) return undefined;
+  const held = chargeOnce(readHeldMemory(server.directory, [index], locks));
+  const instance = mig && gpu.faults.mig.find(({ gpuInstance }) => gpuInstance === mig.gpuInstance);
+  const inside = mig ? held.filter(({ name }) => name.mig?.gpuInstance === mig.gpuInstance) : held;
+  const total = instance ? instance.memory : gpu.memoryTotal - gpu.memoryReserved - gpu.faults.unattributed;
+  const free = Math.max(0, total - sumBytes(inside.map((memory) => memory.size)));
+  return { free: bytes(free), total: bytes(total) };
 }

@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { nearest } from "../../core/text.ts";
 import { type Bytes, type Milliseconds, parseDuration, parseSize } from "../../core/units.ts";
 import { RECOVERY_ACTIONS, type RecoveryAction } from "../../model/gpu.ts";
+import { DOCTOR_ENTRIES, type DoctorFaults, nameDoctor } from "./doctor_faults.ts";
 import { madeBy } from "./fields.ts";
 import {
   GPU_RESET_ENTRIES,
@@ -57,6 +58,7 @@ export interface Faults {
   readonly cudaOrder?: readonly number[];
   readonly gpus: ReadonlyMap<number, GpuFaults>;
   readonly machine: MachineFaults;
+  readonly doctor: DoctorFaults;
 }
 
 const SMALL_NUMBER = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(999));
@@ -83,6 +85,7 @@ const GPU_KEYS = v.strictObject({
 const GPU_SCHEMA = v.pipe(GPU_KEYS, v.transform(nameGpu));
 const SERVER_KEYS = v.strictObject({
   ...MACHINE_ENTRIES,
+  ...DOCTOR_ENTRIES,
   hang: v.optional(v.boolean(), false),
   latency: v.optional(madeBy(v.string(), parseDuration), "0ms"),
   "memory-api": v.optional(v.picklist(["v1", "v2"]), "v2"),
@@ -182,5 +185,6 @@ function nameServer(keys: v.InferOutput<typeof SERVER_KEYS>): Faults {
     ...keys["cuda-order"] && { cudaOrder: keys["cuda-order"] },
     gpus: new Map(Object.entries(keys.gpu).map(([index, faults]) => [Number(index), faults])),
     machine: nameMachine(keys),
+    doctor: nameDoctor(keys),
   };
 }

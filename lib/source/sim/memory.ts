@@ -95,6 +95,11 @@ export function openMemoryPool(directory: string, locks: MemoryLocks): MemoryPoo
   };
 }
 
+/** Makes an allocation larger. */
+export function enlarge({ descriptor }: OwnMemory, by: Bytes): void {
+  ftruncateSync(descriptor, fstatSync(descriptor).size + by);
+}
+
 /** Finds the memory of some GPUs that somebody holds. Memory that comes or goes meanwhile may be in it or not. */
 export function readHeldMemory(directory: string, gpus: Iterable<number>, locks: MemoryLocks): HeldMemory[] {
   return [...allocationFiles(directory, gpus, locks)].filter(({ isHeld }) => isHeld)

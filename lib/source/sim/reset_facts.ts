@@ -34,7 +34,9 @@ export function describeFacts({ gpus, faults: { machine } }: SimServer): ResetFa
 }
 
 /** The log that a server with these faults has. */
-export function describeKernelLog({ kernelLog, xids }: Pick<MachineFaults, "kernelLog" | "xids">): Reading<KernelLog> {
+export function describeKernelLog(
+  { kernelLog, xids }: Pick<MachineFaults, "kernelLog" | "xids">,
+): Reading<KernelLog> {
   if (kernelLog === "denied") return absent("no-permission", "the kernel's log is for root alone");
   // The boot itself is the first record of a log that still reaches back to it.
   const first = kernelLog === "whole" ? 0 : 1000;

@@ -20,6 +20,7 @@ import {
   start,
   stay,
 } from "./stage.ts";
+import { startGrowth } from "./growth.ts";
 import type { Worker } from "./start_worker.ts";
 
 /** A Python program that multiprocessing has started anew (Lib/multiprocessing/spawn.py, get_command_line). */
@@ -65,9 +66,14 @@ export async function holdMemory(plan: JobPlan, world: JobWorld): Promise<Ending
   }
 }
 
-function holdPlainly(stage: Stage): Promise<Ending> {
-  holdHere(stage);
-  return stay(stage);
+async function holdPlainly(stage: Stage): Promise<Ending> {
+  const holding = holdHere(stage);
+  const growing = stage.plan.growth === undefined
+    ? undefined
+    : startGrowth(stage, stage.plan.growth, holding);
+  const ending = await stay(stage);
+  growing?.[Symbol.dispose]();
+  return ending;
 }
 
 function onlyWatch(stage: Stage): Promise<Ending> {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { performStep } from "../../../lib/action/reset_step.ts";
 import { pid } from "../../../lib/core/ids.ts";
+import { absent, known } from "../../../lib/core/reading.ts";
 import { milliseconds } from "../../../lib/core/units.ts";
 import type { ResetStep } from "../../../lib/model/reset.ts";
 import type { ToolRun } from "../../../lib/model/tool_run.ts";
@@ -46,6 +47,28 @@ test("performStep() runs nvidia-smi with the words of the step and its limit", a
     const set = await perform(step, ended("All done.\n"));
     assert.deepEqual([set.state, set.calls], ["done", [[...step.command ?? [], 120_000]]]);
   }
+});
+
+test("performStep() sets clocks back by NVML, and by nvidia-smi only where NVML has no call for it", async () => {
+  const step = { ...CLOCKS, clocks: "graphics" } as const;
+  const seen = [];
+  for (
+    const clocks of [
+      known(true as const),
+      absent("not-supported"),
+      absent("no-permission", "nvmlDeviceResetGpuLockedClocks"),
+      absent("timed-out"),
+    ]
+  ) {
+    const tools = fakeResetTools({ clocks });
+    seen.push([await performStep(step, LIMIT, tools), tools.calls.map(([program]) => program)]);
+  }
+  assert.deepEqual(seen, [
+    [{ state: "done" }, ["nvml"]],
+    [{ state: "done" }, ["nvml", "nvidia-smi"]],
+    [{ state: "failed", answer: "no permission (nvmlDeviceResetGpuLockedClocks)" }, ["nvml"]],
+    [{ state: "timed-out", answer: "no answer in time" }, ["nvml"]],
+  ]);
 });
 
 test("performStep() claims a reset only for the words of success", async () => {

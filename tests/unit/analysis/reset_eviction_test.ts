@@ -54,3 +54,13 @@ test("findEvictable() finds nobody where the processes were not looked at", () =
   const blind = resetInput({ machine: MACHINE, observation: { scan: absent("failed") } });
   assert.deepEqual([...findEvictable(blind)], []);
 });
+
+test("planEviction() ends a nohup job that was named only while it does not work", () => {
+  const nohup = (cpuTicks: number, ticks: number): MachineSpec => ({
+    processes: [{ pid: 700, touch: "context", ignoresHangup: true, cpuTicks }],
+    ticks,
+  });
+  assert.deepEqual(evicted(nohup(0, 1_000_000), [700], nohup(0, 1_000_300)), [700]);
+  assert.deepEqual(evicted(nohup(0, 1_000_000), [700], nohup(300, 1_000_300)), []);
+  assert.deepEqual(evicted(nohup(0, 1_000_000), [], nohup(0, 1_000_300)), []);
+});

@@ -136,10 +136,26 @@ test("planClocks() undoes what it is asked to, on each GPU, and plans nothing wi
   const input = resetInput(scene);
   const steps = planClocks(input, findClockBlockers(input), kinds);
   assert.deepEqual(steps.map(({ kind, what, command }) => [kind, what, command?.join(" ")]), [
-    ["reset-clocks", "undo the locked graphics clocks of GPU 0", "nvidia-smi -i 00000000:00:00.0 -rgc"],
-    ["reset-clocks", "undo the applications clocks of GPU 0", "nvidia-smi -i 00000000:00:00.0 -rac"],
-    ["reset-clocks", "undo the locked graphics clocks of GPU 1", "nvidia-smi -i 00000000:01:00.0 -rgc"],
-    ["reset-clocks", "undo the applications clocks of GPU 1", "nvidia-smi -i 00000000:01:00.0 -rac"],
+    [
+      "reset-clocks",
+      "undo the locked graphics clocks of GPU 0, by NVML or, without such a call, by nvidia-smi",
+      "nvidia-smi -i 00000000:00:00.0 -rgc",
+    ],
+    [
+      "reset-clocks",
+      "undo the applications clocks of GPU 0, by NVML or, without such a call, by nvidia-smi",
+      "nvidia-smi -i 00000000:00:00.0 -rac",
+    ],
+    [
+      "reset-clocks",
+      "undo the locked graphics clocks of GPU 1, by NVML or, without such a call, by nvidia-smi",
+      "nvidia-smi -i 00000000:01:00.0 -rgc",
+    ],
+    [
+      "reset-clocks",
+      "undo the applications clocks of GPU 1, by NVML or, without such a call, by nvidia-smi",
+      "nvidia-smi -i 00000000:01:00.0 -rac",
+    ],
   ]);
   const weak = resetInput({ ...scene, flags: { isRoot: false } });
   assert.deepEqual(planClocks(weak, findClockBlockers(weak), kinds), []);

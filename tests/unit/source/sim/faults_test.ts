@@ -17,6 +17,10 @@ modules = [{ name = "nvidia", references = 3, used-by = ["nvidia_drm"] }, { name
 drm-modeset = true
 platform = "virtual-machine"
 container = true
+library-version = "570.86.15"
+device-access = "refused-by-rules"
+mps-daemon = "dead"
+container-tools = "stale"
 [[services]]
 unit = "nvidia-dcgm.service"
 main-pid = 812
@@ -137,6 +141,12 @@ test("parseFaults() takes every fault there is, and its table gives them their n
         },
       ],
     },
+    doctor: {
+      libraryVersion: "570.86.15",
+      deviceAccess: "refused-by-rules",
+      mpsDaemon: "dead",
+      containerTools: "stale",
+    },
   });
   assert.deepEqual(v.parse(FAULTS_SCHEMA, parseFaults("")), {
     hangs: false,
@@ -155,6 +165,7 @@ test("parseFaults() takes every fault there is, and its table gives them their n
       isContainer: false,
       services: [],
     },
+    doctor: { deviceAccess: "granted", mpsDaemon: "none", containerTools: "none" },
   });
 });
 
