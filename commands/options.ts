@@ -25,8 +25,8 @@ export function gpuOption(
 }
 
 /** `--deadline`: how long one look at the driver may take. */
-export function deadlineOption() {
-  return new Option("--deadline <time>", "how long the driver may take to answer").argParser(
+export function deadlineOption(description = "how long the driver may take to answer") {
+  return new Option("--deadline <time>", description).argParser(
     parsedBy(parseDuration),
   )
     .default(milliseconds(5000), "5s");

@@ -32,6 +32,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<BuildCommand>>> = {
   "verify-isolation": async () => (await import("./verify_isolation.ts")).verifyIsolationCommand,
   "reset-gpu": async () => (await import("./reset_gpu.ts")).resetGpuCommand,
   watch: async () => (await import("./watch.ts")).watchCommand,
+  doctor: async () => (await import("./doctor.ts")).doctorCommand,
   sim: async () => (await import("./sim.ts")).simCommand,
   systemd: async () => (await import("./systemd.ts")).systemdCommand,
   schema: async () => (await import("./schema.ts")).schemaCommand,

@@ -2,7 +2,7 @@
 import { attribute } from "../analysis/attribute.ts";
 import type { TimedJudgement } from "../analysis/ending.ts";
 import { judgeHolders } from "../analysis/judge.ts";
-import { findOwnKills } from "../analysis/own_kills.ts";
+import { findLastResets, findOwnKills } from "../analysis/own_acts.ts";
 import { findBlockers, findClockBlockers, findStanding } from "../analysis/reset_blockers.ts";
 import type { ResetFlags, ResetInput } from "../analysis/reset_input.ts";
 import { judgeResetNeeds, judgeUnreadableGpu } from "../analysis/reset_need.ts";
@@ -100,6 +100,7 @@ async function lookAt(options: ResetOptions, world: ResetWorld): Promise<ResetSc
     smiPath: world.tools.smiPath,
     flags: { ...options.flags, isRoot: isRoot(observation) },
     ownKills: findOwnKills(options.record, observation),
+    lastResets: findLastResets(options.record, observation),
   };
   const needs = [
     ...judgeResetNeeds(input),

@@ -6,7 +6,7 @@ import { attributeBetween, isOutdated, listedPids } from "../analysis/watch/betw
 import { LookBudget } from "../analysis/watch/look_budget.ts";
 import { attribute } from "../analysis/attribute.ts";
 import type { GpuUuid, Pid } from "../core/ids.ts";
-import { type Absent, absent, known, type Reading } from "../core/reading.ts";
+import { type Absent, absent, type Reading } from "../core/reading.ts";
 import { type Milliseconds, milliseconds, type Percent } from "../core/units.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { Observation } from "../model/observation.ts";

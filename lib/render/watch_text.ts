@@ -14,14 +14,14 @@ export function formatAlert({ message, since, evidence, advice }: Alert): string
 export function formatCleared(
   { alert: { message }, lasted }: Extract<WatchEvent, { event: "cleared" }>,
 ): string {
-  return printable(`over after ${formatDuration(lasted)}: ${message}`);
+  return printable(`after ${formatDuration(lasted)}: ${message}`);
 }
 
 /** An event for the systemd journal, at the priority that it deserves. */
 export function journalWatchEvent(event: WatchEvent): string {
   return event.event === "alert"
     ? formatJournalLine(event.alert.severity, formatAlert(event.alert))
-    : formatJournalLine("info", formatCleared(event));
+    : formatJournalLine("info", `over ${formatCleared(event)}`);
 }
 
 /** `2026-11-30T13:02:11.123Z` as `2026-11-30 13:02:11 UTC`. */

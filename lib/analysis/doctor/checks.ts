@@ -40,34 +40,34 @@ export const CHECKS: readonly CheckPlan[] = [
   ...FRAMEWORK_CHECKS,
 ];
 
-/**
- * The checks that some names choose: whole ids, or their beginning up to a dot.
- *
- * @throws {SyntaxError} for a name that chooses none, with the nearest that does.
- */
+/** The checks that were chosen, or the name that chooses none with the nearest that does. */
+export type CheckChoice =
+  | { readonly kind: "checks"; readonly checks: readonly CheckPlan[] }
+  | { readonly kind: "unknown"; readonly name: string; readonly near: string | undefined };
+
+/** Chooses checks by names: whole ids, or what stands before their dot. */
 export function chooseChecks(
-  { only, skip }: {
+  { only, skip = [] }: {
     readonly only?: readonly string[] | undefined;
     readonly skip?: readonly string[] | undefined;
   },
-): readonly CheckPlan[] {
-  for (const name of [...only ?? [], ...skip ?? []]) checkName(name);
-  return CHECKS.filter(({ id }) =>
-    (only === undefined || only.some((name) => isMeant(id, name))) &&
-    !(skip ?? []).some((name) => isMeant(id, name))
-  );
+): CheckChoice {
+  const wrong = [...only ?? [], ...skip].find((name) => !CHECKS.some(({ id }) => isMeant(id, name)));
+  if (wrong !== undefined) return { kind: "unknown", name: wrong, near: nearest(wrong, allNames()) };
+  return {
+    kind: "checks",
+    checks: CHECKS.filter(({ id }) =>
+      (only ?? [id]).some((name) => isMeant(id, name)) && !skip.some((name) => isMeant(id, name))
+    ),
+  };
 }
 
 function isMeant(id: string, name: string): boolean {
   return id === name || id.startsWith(`${name}.`);
 }
 
-function checkName(name: string): void {
-  if (CHECKS.some(({ id }) => isMeant(id, name))) return;
-  const groups = CHECKS.map(({ id }) => id.split(".")[0] ?? id);
-  const near = nearest(name, [...new Set([...CHECKS.map(({ id }) => id), ...groups])]);
-  const hint = near === undefined ? "gpuctl doctor --list shows them" : `did you mean ${near}?`;
-  throw new SyntaxError(`there is no check "${name}"; ${hint}`);
+function allNames(): readonly string[] {
+  return [...new Set(CHECKS.flatMap(({ id }) => [id, id.split(".")[0] ?? id]))];
 }
 
 const ENDINGS = {

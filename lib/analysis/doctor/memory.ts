@@ -1,12 +1,12 @@
 /** Who has memory of the GPUs that should have none? */
-import { formatAbsent } from "../../core/reading.ts";
+import { formatAbsent, valueOf } from "../../core/reading.ts";
 import { plural } from "../../core/text.ts";
 import { bytes, formatBytes } from "../../core/units.ts";
 import type { CheckVerdict } from "../../model/doctor.ts";
 import type { Gpu } from "../../model/gpu.ts";
 import type { Holder, HolderClass } from "../../model/snapshot.ts";
 import { DEFAULT_CLASSES } from "../ending_policy.ts";
-import { nameProcess, type ResetInput, whyScanIncomplete } from "../reset_input.ts";
+import { nameProcess, type ResetInput, scanOf, whyScanIncomplete } from "../reset_input.ts";
 import { judgeGhosts, judgeUnattributed } from "../reset_need_memory.ts";
 import { asResetInput } from "./as_reset_input.ts";
 import { type Answer, type CheckPlan, type DoctorFacts, withAnswer } from "./facts.ts";
@@ -107,10 +107,19 @@ function judgeRestOf(gpu: Gpu, input: ResetInput): CheckVerdict {
     case "none":
       return fine(sentence);
     case "unknown":
-      return unknown([sentence], "run it as root on the host: sudo gpuctl doctor");
+      return unknown([sentence], helpToSee(input));
     default:
       return finding([sentence], `see whether a reset helps: gpuctl reset-gpu ${gpu.index}`);
   }
+}
+
+/** How to see the rest of the processes; `undefined` where root itself does not. */
+function helpToSee(input: ResetInput): string | undefined {
+  const reader = scanOf(input)?.reader;
+  if (reader !== undefined && valueOf(reader.isInitialPidNamespace) !== true) {
+    return "look from the host: see namespace.pid";
+  }
+  return reader?.isRoot === true ? undefined : "run it as root: sudo gpuctl doctor";
 }
 
 /** Why it cannot be said that there is nobody else; `undefined` where everybody was seen. */

@@ -43,7 +43,7 @@ function judgeNeed({ index, advice, reasons }: GpuResetNeed): CheckVerdict {
     case "none":
       return fine(...evidence);
     case "unknown":
-      return unknown(evidence, "run it as root on the host: sudo gpuctl doctor");
+      return unknown(evidence, "run it as root, on the host: sudo gpuctl doctor");
     case "end-processes":
       // What is left once they are gone shows only then.
       return unknown(

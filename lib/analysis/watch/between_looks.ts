@@ -53,7 +53,9 @@ export function attributeBetween(
       coverage: { ...scan.value.coverage, cutShort: scan.value.coverage.cutShort ?? NOT_YET },
     }),
   });
-  const holders = snapshot.holders.map((holder) => fresh.has(holder.pid) ? { ...holder, ...UNJUDGED } : holder);
+  const holders = snapshot.holders.map((holder) =>
+    fresh.has(holder.pid) ? { ...holder, ...UNJUDGED } : holder
+  );
   return { ...snapshot, holders };
 }
 

@@ -3,6 +3,7 @@ import type { GenericSchema } from "valibot";
 import { AUDIT_PARTS, AUDIT_SCHEMA, AUDIT_SCHEMA_NAME } from "./audit.ts";
 import { CLEANUP_PARTS, CLEANUP_SCHEMA, CLEANUP_SCHEMA_NAME } from "./cleanup.ts";
 import { DIFF_PARTS, DIFF_SCHEMA, DIFF_SCHEMA_NAME } from "./diff.ts";
+import { DOCTOR_PARTS, DOCTOR_SCHEMA, DOCTOR_SCHEMA_NAME } from "./doctor.ts";
 import { ISOLATION_PARTS, ISOLATION_SCHEMA, ISOLATION_SCHEMA_NAME } from "./isolation.ts";
 import { LINT_PARTS, LINT_SCHEMA, LINT_SCHEMA_NAME } from "./lint.ts";
 import { RESET_PARTS, RESET_SCHEMA, RESET_SCHEMA_NAME } from "./reset.ts";
@@ -70,6 +71,12 @@ export const DOCUMENTS: readonly DocumentSchema[] = [
     summary: "What gpuctl reset-gpu --json prints",
     schema: RESET_SCHEMA,
     parts: RESET_PARTS,
+  },
+  {
+    name: DOCTOR_SCHEMA_NAME,
+    summary: "What gpuctl doctor --json prints",
+    schema: DOCTOR_SCHEMA,
+    parts: DOCTOR_PARTS,
   },
 ];
 

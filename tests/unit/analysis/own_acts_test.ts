@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findOwnKills } from "../../../lib/analysis/own_kills.ts";
+import { findLastResets, findOwnKills } from "../../../lib/analysis/own_acts.ts";
+import { parseBusId } from "../../../lib/core/ids.ts";
 import { absent, known } from "../../../lib/core/reading.ts";
 import { clockTicks } from "../../../lib/core/units.ts";
 
@@ -65,4 +66,24 @@ test("findOwnKills() gives no time that makes no sense", () => {
 
 test("findOwnKills() knows nothing where the boot is not known", () => {
   assert.deepEqual(findOwnKills(line(), { ...NOW, host: { ...NOW.host, bootId: absent("failed") } }), []);
+});
+
+test("findLastResets() gives the last reset of each GPU since boot, and only one that was done", () => {
+  const step = (at: string, words: string, changes = {}) =>
+    line({
+      at: `2026-11-30T${at}.000Z`,
+      act: null,
+      step: { kind: "reset", state: "done", command: words.split(" "), ...changes },
+    });
+  const [one, two] = [parseBusId("00000000:c1:00.0"), parseBusId("00000000:c2:00.0")];
+  const record = [
+    step("11:00:10", "nvidia-smi -i 00000000:C1:00.0,00000000:C2:00.0 -r"),
+    step("11:00:20", "nvidia-smi -i 00000000:C1:00.0 -r"),
+    step("11:00:30", "nvidia-smi -i 00000000:C2:00.0 -r", { state: "failed" }),
+    step("11:00:40", "nvidia-smi -i 00000000:C2:00.0 -pm 0", { kind: "persistence-off" }),
+    step("11:00:50", "nvidia-smi -i all -r"),
+    step("11:00:55", "rm -rf /"),
+    step("11:00:59", "nvidia-smi", { command: [7] }),
+  ];
+  assert.deepEqual(findLastResets(record.join(""), NOW), new Map([[one, 20_000_000], [two, 10_000_000]]));
 });
