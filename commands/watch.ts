@@ -102,7 +102,7 @@ export function watchCommand(world: WatchCommandWorld, end: (ending: Ending) => 
     .option("--prometheus <file>", "keep metrics in this file, for node_exporter's textfile collector")
     .addOption(
       durationOption("--look-every <time>", "how often every process is looked at though nothing has changed")
-        .default(milliseconds(30_000), "30s"),
+        .default(milliseconds(60_000), "1m"),
     )
     .option("--json", "write lines of JSON on a terminal too")
     .addOption(deadlineOption())

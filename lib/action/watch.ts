@@ -87,7 +87,7 @@ export async function watchMachine(
   const choice = new Choice(options.choose);
   const startedAt = clock.monotonic();
   const elapsed = () => milliseconds(Math.max(0, clock.monotonic() - startedAt));
-  for (let moments = 1;; moments++) {
+  for (let [moments, slot] = [1, 0];; moments++) {
     const sight = await alarm.outwait(eyes.see());
     if (sight === undefined) break;
     const logged = readLog(log);
@@ -114,8 +114,9 @@ export async function watchMachine(
       return { hasAnswered: judge.hasAnswered, isEndedByAlert: judge.hasAnswered || isOfGpus };
     }
     if (moments === count) break;
-    // Moments that were missed are not made up for.
-    const next = (Math.floor(elapsed() / interval) + 1) * interval;
+    // Moments that were missed are not made up for, and a timer may be a little early.
+    slot = Math.max(slot, Math.floor(elapsed() / interval)) + 1;
+    const next = slot * interval;
     const end = span ?? Infinity;
     if (elapsed() >= end) break;
     await alarm.pause(milliseconds(Math.max(0, Math.min(next, end) - elapsed())), clock);

@@ -95,7 +95,7 @@ export class Eyes {
     const observation = await observer.observe({ within: this.#options.within, withUtilization: true });
     const now = clock.monotonic();
     this.#budget.spend(now, now - at);
-    this.#look = { observation, at: now };
+    this.#look = { observation, at };
     this.#snapshot = undefined;
     this.#take(answerOf(observation), at);
     return { ...this.#sight(this.#look), observation };

@@ -10,7 +10,7 @@ import { standInUuid } from "../model/gpu_identity.ts";
 import { identifiedGpu } from "../model/identified_gpu.ts";
 import type { ListedHolder, ListedUse } from "../model/listed_holder.ts";
 import type { GpuAccount, Holder, HolderDevice, Host, Problem, Snapshot } from "../model/snapshot.ts";
-import { unattributedOf } from "./account.ts";
+import { accountOf, unattributedOf } from "./account.ts";
 import { sumContexts } from "./facts.ts";
 import { reportProblems } from "./report_problems.ts";
 
@@ -40,7 +40,8 @@ export function attributeLists(look: ListedLook): Snapshot {
     simulated: false,
     host,
     driver: report.ok ? known(report.value.driver) : report,
-    gpus: gpus.map(bareAccount),
+    // Of a text nobody can say whether nvidia-smi saw every process: in a container it lists none of the others.
+    gpus: gpus.map((gpu) => accountOf(gpu, [], false)),
     holders: holdersOfLists(gpus, { listed, why }),
     ghosts: [],
     problems: [

@@ -67,21 +67,28 @@ function findSilence({ observation: { report, problems } }: ResetInput): Blocker
 function findPlace(input: ResetInput): Blocker[] {
   const { facts: { isContainer } } = input;
   const isInitial = scanOf(input)?.reader.isInitialPidNamespace;
-  if (isTrue(isContainer) || (isInitial?.ok && !isInitial.value)) {
+  if (isTrue(isInitial)) return isTrue(isContainer) ? [CONTAINER_OF_THE_HOST] : [];
+  if (isTrue(isContainer) || isInitial?.ok) {
     return [of("container", "nobody", [
       "container",
       "from inside it processes of the host cannot be seen",
       "run gpuctl on the host",
     ])];
   }
-  const isKnown = isContainer.ok || isTrue(isInitial);
-  if (isKnown) return [];
+  if (isContainer.ok) return [];
   return [of("container", "nobody", [
     "PID namespace",
     `whether every process can be seen from here is not known: ${formatAbsent(isContainer)}`,
     "run gpuctl as root on the host",
   ])];
 }
+
+/** With the host's PID namespace everybody is seen; the machine's services and kernel may still be out of reach. */
+const CONTAINER_OF_THE_HOST = of("container", "warning", [
+  "container",
+  "gpuctl runs in one, or in a machine made of one's files: services of the host cannot be stopped from here",
+  "none needed where it is a machine of its own; else run gpuctl on the host",
+]);
 
 function findPlatform({ facts: { platform } }: ResetInput): Blocker[] {
   if (!platform.ok) {

@@ -31,11 +31,11 @@ function findModules(input: ResetInput): Blocker[] {
       "none needed: nvidia-smi refuses if one is in the way",
     ])];
   }
-  const found = modules.value.filter(({ name, references }) => PINNING.includes(name) && references > 0)
+  const found = modules.value.filter(({ name, references }) => PINNING.includes(name) && references !== 0)
     .map((module) => describeModule(module, input));
   const drm = modules.value.find(({ name }) => name === "nvidia_drm");
   if (drm === undefined || (drmModeset.ok && !drmModeset.value)) return found;
-  return [...found, drm.references > 0 ? describeDrmUsers(drm, input) : DRM_IS_LOADED];
+  return [...found, drm.references ? describeDrmUsers(drm.references, input) : DRM_IS_LOADED];
 }
 
 const DRM_IS_LOADED = of("drm", "warning", [
@@ -46,6 +46,13 @@ const DRM_IS_LOADED = of("drm", "warning", [
 
 function describeModule({ name, references, usedBy }: KernelModule, input: ResetInput): Blocker {
   const by = usedBy.length > 0 ? ` by ${usedBy.join(", ")}` : "";
+  if (references === undefined) {
+    return of("module", "warning", [
+      name,
+      "it is loaded and may keep memory of a GPU; this kernel does not say whether it is in use",
+      "none needed: nvidia-smi refuses if it is in the way",
+    ]);
+  }
   return of("module", clearerOf(input), [
     name,
     `it is in use (${references}${by}) and may keep memory of a GPU`,
@@ -53,7 +60,7 @@ function describeModule({ name, references, usedBy }: KernelModule, input: Reset
   ]);
 }
 
-function describeDrmUsers({ references }: KernelModule, input: ResetInput): Blocker {
+function describeDrmUsers(references: number, input: ResetInput): Blocker {
   return of("drm", clearerOf(input), [
     "nvidia_drm",
     `it has ${plural(references, "user")}: a display server or the console on a GPU`,

@@ -28,7 +28,8 @@ export interface KernelLog {
 /** One line of /proc/modules. */
 export interface KernelModule {
   readonly name: string;
-  readonly references: number;
+  /** Absent where the kernel counts none: it was built without unloading modules (CONFIG_MODULE_UNLOAD). */
+  readonly references?: number;
   /** Modules that use it. */
   readonly usedBy: readonly string[];
 }

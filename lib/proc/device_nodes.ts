@@ -55,7 +55,7 @@ export function readNodeAccess(path: string): Reading<NodeAccess> {
   } catch (error) {
     if (errnoOf(error) === "EACCES") return known("refused");
     if (errnoOf(error) === "EPERM") return known("refused-by-rules");
-    return isGone(error) ? absent("exited", "it is gone") : absent("failed", messageOf(error));
+    return isGone(error) ? absent("failed", "it is gone") : absent("failed", messageOf(error));
   }
 }
 

@@ -6,8 +6,11 @@ import { absent, known, type Reading } from "../core/reading.ts";
 import type { KernelModule } from "../model/reset_facts.ts";
 import { isDenied, isGone } from "./files.ts";
 
-/** `nvidia_drm 126976 4 gdrdrv,nvidia_fs, Live 0x0000000000000000 (OE)`: name, size, references, users. */
-const LINE = /^(\S+) \d+ (\d{1,15}) (\S+)/;
+/**
+ * `nvidia_drm 126976 4 gdrdrv,nvidia_fs, Live 0x0000000000000000 (OE)`: name, size, references, users. A kernel that cannot
+ * unload modules prints `-` for the last two.
+ */
+const LINE = /^(\S+) \d+ (\d{1,15}|-) (\S+)/;
 /** The other driver of the same cards. */
 const NOUVEAU = "nouveau";
 
@@ -32,7 +35,7 @@ export function readModules(root: string): Reading<readonly KernelModule[]> {
 /**
  * Parses the text of /proc/modules (proc_modules(5)).
  *
- * @throws {SyntaxError} if a line is none: of a kernel that counts no references, for one
+ * @throws {SyntaxError} if a line is none
  */
 export function parseModules(text: string): readonly KernelModule[] {
   const all = text.split("\n").filter((line) => line !== "").map(parseModule);
@@ -50,7 +53,7 @@ function parseModule(line: string): KernelModule {
     throw new SyntaxError(`Cannot parse "${line.slice(0, 80)}" as a line of /proc/modules`);
   }
   const usedBy = users.split(",").filter((user) => user !== "" && user !== "-" && !user.startsWith("["));
-  return { name, references: Number(references), usedBy };
+  return { name, ...references !== "-" && { references: Number(references) }, usedBy };
 }
 
 /** Whether nvidia_drm sets display modes, which keeps a GPU open for as long as it is loaded. */

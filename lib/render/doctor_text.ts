@@ -33,7 +33,7 @@ export function renderDiagnosis(
   const told = shown.filter(({ status }) => status !== "skipped");
   const blocks = [
     simulated ? [options.paint(SIMULATED, "bold")] : [],
-    told.flatMap((check) => checkLines(check, options)),
+    groupAlike(told).flatMap((checks) => checkLines(checks, options)),
     skippedLines(shown.filter(({ status }) => status === "skipped"), options),
     isQuiet ? [] : wrap(sumUp(checks), { width: options.width, label: "" }),
   ];
@@ -49,17 +49,33 @@ export function renderCheckList(checks: readonly Pick<Check, "id" | "title">[]):
   ]);
 }
 
-function checkLines(
-  { id, title, status, evidence, fix, explanation }: Check,
-  options: TableOptions,
-): string[] {
+/** Checks that could not be made for one and the same reason are told once, where the first of them stands. */
+function groupAlike(checks: readonly Check[]): readonly Group[] {
+  const groups: [Check, ...Check[]][] = [];
+  for (const check of checks) {
+    const same = check.status === "unknown" ? groups.find(([first]) => isAlike(first, check)) : undefined;
+    if (same === undefined) groups.push([check]);
+    else same.push(check);
+  }
+  return groups;
+}
+
+type Group = readonly [Check, ...Check[]];
+
+function isAlike(a: Check, b: Check): boolean {
+  return a.status === b.status && a.fix === b.fix && a.evidence.join("\n") === b.evidence.join("\n");
+}
+
+function checkLines(checks: Group, options: TableOptions): string[] {
+  const [{ title, status, evidence, fix, explanation }] = checks;
+  const ids = checks.map(({ id }) => id).join(", ");
   const { width, paint } = options;
   const [word, tone] = WORDS[status];
   const label = `${word}${blanksFor(word, WORD_WIDTH)}  `;
   const [first = title, ...further] = evidence.map(printable);
   const isOk = status === "ok";
   const rest = isOk && further.length > 0 ? ` (${further.length} more in --json)` : "";
-  const [head = "", ...lines] = wrap(`${id}: ${first}${rest}`, { width, label });
+  const [head = "", ...lines] = wrap(`${ids}: ${first}${rest}`, { width, label });
   const indent = " ".repeat(label.length);
   return [
     // The tone's escape codes have no width of their own.
@@ -75,7 +91,7 @@ function checkLines(
 function skippedLines(checks: readonly Check[], { width, paint }: TableOptions): string[] {
   const byReason = Map.groupBy(checks, ({ evidence }) => evidence[0] ?? "");
   const lines = [...byReason].flatMap(([reason, same]) =>
-    wrap(`${printable(reason)}: ${same.map(({ id }) => id).join(", ")}`, { width, label: "  - " })
+    wrap(`${same.map(({ id }) => id).join(", ")}: ${printable(reason)}`, { width, label: "  - " })
   );
   return lines.length === 0 ? [] : [paint("DOES NOT APPLY HERE", "bold"), ...lines];
 }
@@ -83,6 +99,7 @@ function skippedLines(checks: readonly Check[], { width, paint }: TableOptions):
 function sumUp(checks: readonly Check[]): string {
   const count = (status: CheckStatus) => checks.filter((check) => check.status === status).length;
   const [findings, unknown, skipped] = [count("finding"), count("unknown"), count("skipped")];
+  if (skipped === checks.length) return "None of these checks applies here, so nothing was found out.";
   const parts = [
     findings === 0 ? "Nothing wrong was found" : plural(findings, "finding"),
     ...(unknown === 0 ? [] : [`${plural(unknown, "check")} could not be made in full`]),

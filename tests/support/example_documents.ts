@@ -16,11 +16,13 @@ import { encodeIsolation } from "../../lib/model/isolation_json.ts";
 import { encodeRecordingHead, encodeSample } from "../../lib/model/job_sample_json.ts";
 import type { Reset } from "../../lib/model/reset.ts";
 import { encodeReset } from "../../lib/model/reset_json.ts";
+import { encodeWatchEvent, encodeWatchSample } from "../../lib/model/watch_json.ts";
 import { encodeLint } from "../../lib/render/lint_json.ts";
 import { isolationCase } from "../unit/analysis/isolation_case.ts";
 import { MIB, sampleOf, tell, TOLERANCE } from "./job_story.ts";
 import { type MachineSpec, observe, type ProcessSpec } from "./machine.ts";
 import { RESETS } from "./resets.ts";
+import { CLEARED, DRIVER_ALERT, GHOST_ALERT, HOSTILE_ALERT, WATCH_VIEWS } from "./watch_views.ts";
 import { WORLDS } from "./worlds.ts";
 
 const AT = "2026-11-30T12:00:00.000Z";
@@ -161,4 +163,11 @@ export const EXAMPLES: Readonly<Record<string, readonly object[]>> = {
     }),
   ],
   "gpuctl.reset/1": Object.values<Reset>(RESETS).map(encodeReset),
+  "gpuctl.watch/1": [
+    ...Object.values(WATCH_VIEWS).map(encodeWatchSample),
+    ...[GHOST_ALERT, HOSTILE_ALERT, DRIVER_ALERT].map((alert) =>
+      encodeWatchEvent({ event: "alert", at: AT, alert })
+    ),
+    encodeWatchEvent(CLEARED),
+  ],
 };

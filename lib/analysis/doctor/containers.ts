@@ -1,4 +1,5 @@
 /** Can containers on this machine be given GPUs? */
+import { quoteArguments } from "../../core/text.ts";
 import type { CheckVerdict } from "../../model/doctor.ts";
 import type { CdiSpec, ContainerTools, DriverFiles } from "../../model/doctor_facts.ts";
 import { sameVersion } from "../driver_version.ts";
@@ -15,7 +16,11 @@ export const CONTAINER_TOOLKIT: CheckPlan = {
   judge: (facts) => withDriver(facts, (driver) => judgeToolkit(facts, driver)),
 };
 
-const DESCRIBE = "describe the devices anew: sudo nvidia-ctk cdi generate --output=";
+/** How to describe the devices, in this file. */
+function describeIn(path: string): string {
+  const command = quoteArguments(["sudo", "nvidia-ctk", "cdi", "generate", `--output=${path}`]);
+  return `describe the devices anew: ${command}`;
+}
 
 function judgeToolkit(facts: DoctorFacts, { moduleVersion }: DriverFiles): CheckVerdict {
   const { machine, containers } = facts;
@@ -42,7 +47,7 @@ function judgeWithoutToolkit({ engines }: ContainerTools): CheckVerdict {
     } installed, and the NVIDIA container toolkit is not`],
     engines.includes("docker")
       ? "install nvidia-container-toolkit, then: sudo nvidia-ctk runtime configure --runtime=docker, and restart docker"
-      : `install nvidia-container-toolkit, then ${DESCRIBE}/etc/cdi/nvidia.yaml`,
+      : `install nvidia-container-toolkit, then ${describeIn("/etc/cdi/nvidia.yaml")}`,
   );
 }
 
@@ -55,6 +60,6 @@ function judgeSpec(
   const other = driverVersions.value.find((version) => !sameVersion(version, moduleVersion.value));
   return other === undefined ? fine(`${path} describes devices for containers`) : finding(
     [`${path} names files of driver ${other}, and the loaded module is ${moduleVersion.value}`],
-    `${DESCRIBE}${path}`,
+    describeIn(path),
   );
 }

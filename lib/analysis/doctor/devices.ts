@@ -37,10 +37,16 @@ function judgeDevices(facts: DoctorFacts, driver: DriverFiles): CheckVerdict {
   if (!standing.ok) return unseen("who is asking", standing);
   const isContainer = isInContainer(facts);
   const needed = nodes.value.filter(({ node }) => ["gpu", "control", "uvm"].includes(node.kind));
-  return worstVerdict([
+  const byRules = needed.filter(({ access }) => valueOf(access) === "refused-by-rules");
+  const others = needed.filter((each) => !byRules.includes(each));
+  const verdicts = [
     ...findMissing(driver, nodes.value, isContainer),
-    ...needed.map((node) => judgeNode(node, { isContainer, isRoot: standing.value.isRoot })),
-  ]);
+    ...others.map((node) => judgeNode(node, { isContainer, isRoot: standing.value.isRoot })),
+  ];
+  // Whoever is stopped by the rules has passed the permissions.
+  return byRules.length > 0 && verdicts.every(({ status }) => status === "ok")
+    ? skipped(`the cgroup's device rules refuse ${listPaths(byRules)}: see container.cgroup-devices`)
+    : worstVerdict(verdicts);
 }
 
 function findMissing(
@@ -87,7 +93,6 @@ function judgeNode(
           "module's option NVreg_DeviceFileMode=0666",
       );
     case "refused-by-rules":
-      return skipped(`${path} is refused by the cgroup's device rules: see container.cgroup-devices`);
     case "granted":
       return fine(
         isRoot && !isForEverybody
@@ -97,6 +102,10 @@ function judgeNode(
   }
 }
 
+function listPaths(nodes: readonly NodeFile[]): string {
+  return nodes.map(({ path }) => path).join(", ");
+}
+
 function judgeRules(facts: DoctorFacts, { nodes }: DriverFiles): CheckVerdict {
   if (!nodes.ok) return unseen("which device nodes there are", nodes);
   if (nodes.value.length === 0) return skipped("there are no device nodes: see devices.permissions");
@@ -104,9 +113,7 @@ function judgeRules(facts: DoctorFacts, { nodes }: DriverFiles): CheckVerdict {
   if (refused.length > 0) {
     return finding(
       [
-        `${
-          refused.map(({ path }) => path).join(", ")
-        }: the cgroup's device rules refuse what the file permissions allow`,
+        `${listPaths(refused)}: the cgroup's device rules refuse what the file permissions allow`,
       ],
       isInContainer(facts)
         ? "make the container anew; to keep it from happening again, on the host: sudo nvidia-ctk system " +

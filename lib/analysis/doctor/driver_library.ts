@@ -11,6 +11,7 @@ import {
   isInContainer,
   reasonOf,
   withDriver,
+  wordsOf,
 } from "./facts.ts";
 import { finding, fine, unknown, unseen, worstVerdict } from "./verdict.ts";
 
@@ -72,7 +73,7 @@ function judgeAnswer(facts: DoctorFacts): CheckVerdict {
 }
 
 function judgeSilence(reason: Absent): CheckVerdict {
-  const said = `it gave no answer: ${formatAbsent(reason)}`;
+  const said = `it cannot be asked: ${wordsOf(reason)}`;
   switch (reason.why) {
     case "timed-out":
       return finding(

@@ -52,8 +52,8 @@ function judgeMissing(
     return finding(
       [missing, "the kernel sees no NVIDIA GPU on the PCI bus"],
       isInContainer({ machine })
-        ? "run it on a machine with a GPU; if this one should have one, ask whoever runs the host"
-        : "run it on a machine with a GPU; a virtual machine needs one handed to it, a real one needs it seated and powered",
+        ? "use a machine with a GPU; if this one should have one, ask whoever runs the host"
+        : "use a machine with a GPU; a virtual machine needs one handed to it, a real one needs it seated and powered",
     );
   }
   const seen = `there ${gpus.length === 1 ? "is" : "are"} ${

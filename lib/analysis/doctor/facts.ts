@@ -1,6 +1,6 @@
 /** What the checks are judged from. Each part is read once for all of them, and only if a check needs it. */
 import type { Pid } from "../../core/ids.ts";
-import { type Absent, absent, type Reading, valueOf } from "../../core/reading.ts";
+import { type Absent, absent, formatAbsent, type Reading, valueOf } from "../../core/reading.ts";
 import type { CheckId, CheckVerdict } from "../../model/doctor.ts";
 import type { ContainerTools, DriverFiles, MpsPipe, Standing } from "../../model/doctor_facts.ts";
 import type { DriverReport } from "../../model/gpu.ts";
@@ -9,7 +9,7 @@ import type { Environment } from "../../model/process.ts";
 import type { PythonInterpreter } from "../../model/python_packages.ts";
 import type { ResetFacts } from "../../model/reset_facts.ts";
 import { isDriverAnswering, type Snapshot } from "../../model/snapshot.ts";
-import { skipped, unseen } from "./verdict.ts";
+import { skipped, unknown, unseen } from "./verdict.ts";
 
 /** A process whose variables are judged. */
 export interface ExaminedProcess {
@@ -75,7 +75,13 @@ export function withAnswer(
 ): CheckVerdict {
   const answer = findAnswer(facts);
   if (answer !== undefined) return judge(answer);
-  return withDriver(facts, () => unseen("what the driver says", reasonOf(facts)));
+  return withDriver(
+    facts,
+    () =>
+      unknown([
+        `there is no answer of the driver to go by (${wordsOf(reasonOf(facts))}): see driver.answers`,
+      ]),
+  );
 }
 
 /** Judges the files of a loaded driver; the check is `skipped` where none is loaded. */
@@ -98,6 +104,11 @@ export function reasonOf({ look }: Pick<DoctorFacts, "look">): Absent {
   const { report, problems } = look.value.observation;
   if (!report.ok) return report;
   return problems.find(({ subject }) => subject === "driver")?.reason ?? absent("not-reported");
+}
+
+/** A reason in its own words, where it has some. */
+export function wordsOf(reason: Absent): string {
+  return reason.detail ?? formatAbsent(reason);
 }
 
 /** Whether this program is known to run in a container: for the choice of a fix, never for a verdict. */

@@ -61,7 +61,11 @@ function judgeOne({ interpreter, build }: InstalledBuild, driver: DoctorFacts["d
   } of ${interpreter.path}`;
   const said = describeTarget(build);
   const verdict = judgeAgainst(build, driver);
-  return { ...verdict, evidence: [`${who} ${said}`, ...verdict.evidence] };
+  const sentence = `${who} ${said}`;
+  // What does not apply is told in one sentence.
+  return verdict.status === "skipped"
+    ? skipped([sentence, ...verdict.evidence].join("; "))
+    : { ...verdict, evidence: [sentence, ...verdict.evidence] };
 }
 
 function describeTarget({ target, toldBy }: FrameworkBuild): string {
@@ -81,7 +85,7 @@ function judgeAgainst(build: FrameworkBuild, driver: DoctorFacts["driver"]): Che
   const { isLoaded } = driver.value;
   if (!isLoaded.ok) return unseen("whether a driver is loaded", isLoaded);
   if (!isLoaded.value) {
-    return skipped("no NVIDIA driver is loaded that could run it: see driver.module-loaded");
+    return skipped("no NVIDIA driver is loaded that could run it");
   }
   return judgeBuild(build, driver.value);
 }

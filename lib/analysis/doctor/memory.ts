@@ -131,10 +131,7 @@ function gapsOf(answer: Answer, input: ResetInput): CheckVerdict | undefined {
     ),
     ...unreadable(answer),
     ...(incomplete === undefined ? [] : [
-      unknown(
-        [`nothing was seen so far, but ${incomplete}`],
-        "run it as root on the host: sudo gpuctl doctor",
-      ),
+      unknown([`nothing was seen so far, but ${incomplete}`], helpToSee(input)),
     ]),
   ];
   return gaps.length === 0 ? undefined : worstVerdict(gaps);

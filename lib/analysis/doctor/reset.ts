@@ -2,7 +2,7 @@
 import type { BusId } from "../../core/ids.ts";
 import { plural } from "../../core/text.ts";
 import type { CheckVerdict } from "../../model/doctor.ts";
-import type { GpuResetNeed } from "../../model/reset.ts";
+import { type GpuResetNeed, RESET_ADVICE } from "../../model/reset.ts";
 import type { KernelLog, XidEvent } from "../../model/reset_facts.ts";
 import { judgeResetNeeds, judgeUnreadableGpu } from "../reset_need.ts";
 import { classifyXid, judgeXids } from "../xids.ts";
@@ -34,7 +34,10 @@ function judgeResets(answer: Answer, facts: DoctorFacts): CheckVerdict {
     ...judgeResetNeeds(asResetInput(answer, facts)),
     ...answer.report.unreadableGpus.map(({ index, reason }) => judgeUnreadableGpu(index, reason)),
   ];
-  return worstVerdict(needs.map(judgeNeed));
+  const drasticFirst = needs.toSorted((a, b) =>
+    RESET_ADVICE.indexOf(a.advice) - RESET_ADVICE.indexOf(b.advice)
+  );
+  return worstVerdict(drasticFirst.map(judgeNeed));
 }
 
 function judgeNeed({ index, advice, reasons }: GpuResetNeed): CheckVerdict {

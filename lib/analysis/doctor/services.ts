@@ -1,5 +1,6 @@
 /** Services that programs rely on without knowing: MPS and Fabric Manager. */
 import { type Reading, valueOf } from "../../core/reading.ts";
+import { quoteArguments } from "../../core/text.ts";
 import type { CheckVerdict } from "../../model/doctor.ts";
 import type { Gpu } from "../../model/gpu.ts";
 import type { ResetFacts } from "../../model/reset_facts.ts";
@@ -44,7 +45,9 @@ function judgeMps({ mps }: DoctorFacts): CheckVerdict {
   }
   return finding(
     [`${name} is dead, and its pipes are still there`],
-    `start it again (nvidia-cuda-mps-control -d), or take its pipes away: rm -r ${directory}`,
+    `start it again (nvidia-cuda-mps-control -d), or take its pipe away: ${
+      quoteArguments(["rm", `${directory}/control`])
+    }`,
   );
 }
 

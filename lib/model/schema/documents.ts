@@ -9,6 +9,7 @@ import { LINT_PARTS, LINT_SCHEMA, LINT_SCHEMA_NAME } from "./lint.ts";
 import { RESET_PARTS, RESET_SCHEMA, RESET_SCHEMA_NAME } from "./reset.ts";
 import { SAMPLES_PARTS, SAMPLES_SCHEMA, SAMPLES_SCHEMA_NAME } from "./sample.ts";
 import { SNAPSHOT_PARTS, SNAPSHOT_SCHEMA, SNAPSHOT_SCHEMA_NAME } from "./snapshot.ts";
+import { WATCH_PARTS, WATCH_SCHEMA, WATCH_SCHEMA_NAME } from "./watch.ts";
 
 /** One kind of document. */
 export interface DocumentSchema {
@@ -71,6 +72,12 @@ export const DOCUMENTS: readonly DocumentSchema[] = [
     summary: "What gpuctl reset-gpu --json prints",
     schema: RESET_SCHEMA,
     parts: RESET_PARTS,
+  },
+  {
+    name: WATCH_SCHEMA_NAME,
+    summary: "One line of what gpuctl watch writes for programs",
+    schema: WATCH_SCHEMA,
+    parts: WATCH_PARTS,
   },
   {
     name: DOCTOR_SCHEMA_NAME,

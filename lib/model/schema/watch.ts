@@ -60,6 +60,7 @@ const ALERT_PROCESS = record({
 const HEAD = {
   schema: versionOf(WATCH_SCHEMA_NAME),
 };
+const EVENT = "sample: how things stand; alert: something begins to be so; cleared: it is over";
 const AT = { at: described(INSTANT, "When it was seen, ISO 8601 in UTC") };
 
 const TOLD = {
@@ -75,7 +76,7 @@ const TOLD = {
 const WATCH_SAMPLE = described(
   record({
     ...HEAD,
-    event: described(v.literal("sample", "sample"), "sample: how things stand"),
+    event: described(v.literal("sample", "sample"), EVENT),
     ...AT,
     elapsedMs: described(MILLISECONDS, "Milliseconds since the watch began"),
     simulated: SIMULATED,
@@ -92,7 +93,7 @@ const WATCH_SAMPLE = described(
 const WATCH_ALERT = described(
   record({
     ...HEAD,
-    event: described(v.literal("alert", "alert"), "alert: something begins to be so"),
+    event: described(v.literal("alert", "alert"), EVENT),
     ...AT,
     ...TOLD,
     evidence: described(list(TEXT), "What was seen that makes it so"),
@@ -103,7 +104,7 @@ const WATCH_ALERT = described(
 const WATCH_CLEARED = described(
   record({
     ...HEAD,
-    event: described(v.literal("cleared", "cleared"), "cleared: it is over"),
+    event: described(v.literal("cleared", "cleared"), EVENT),
     ...AT,
     ...TOLD,
     lastedMs: described(MILLISECONDS, "From its first sight to its end"),

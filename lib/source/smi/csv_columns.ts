@@ -74,7 +74,7 @@ export function findCsvHeader(line: string): CsvHeader | undefined {
  * columns before it and those after it. `undefined` if there are not enough values, or too many and no such column.
  */
 export function splitCsvRow(line: string, columns: readonly CsvColumn[]): string[] | undefined {
-  const cells = line.split(",");
+  const cells = splitCells(line);
   const surplus = cells.length - columns.length;
   if (surplus < 0) return undefined;
   const free = findFreeColumn(columns);
@@ -85,6 +85,15 @@ export function splitCsvRow(line: string, columns: readonly CsvColumn[]): string
     ...cells.slice(free + surplus + 1),
   ];
   return values.map((value, place) => withUnit(value.trim(), columns[place]?.unit));
+}
+
+/**
+ * nvidia-smi writes a blank behind each comma between values. A comma with a digit on both sides may stand within a number
+ * (`1,551 MiB`), of which the end is no value, so where there are others it ends none.
+ */
+function splitCells(line: string): string[] {
+  const isSpaced = /, /.test(line);
+  return line.split(isSpaced ? /,(?!(?<=\d,)\d)/ : ",");
 }
 
 /** A process names itself and a board name comes from a list without commas, so the former takes the surplus. */

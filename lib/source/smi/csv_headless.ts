@@ -11,6 +11,8 @@ const GPU_UUID = /^GPU-[\w-]{4,90}$/;
 const MEMORY = /^\d{1,10} MiB$/;
 const WHOLE = /^\d{1,10}$/;
 const PRODUCT = /^(?:NVIDIA|Tesla|Quadro|GeForce|GRID|TITAN) /;
+/** Processes are named by their path, or by nvidia-smi where it cannot name them. GPUs have neither. */
+const PATH = /^\.{0,2}\//;
 /** No machine has so many GPUs, so a number from here on is no index. */
 const NO_INDEX = 1024;
 
@@ -41,9 +43,9 @@ function inferProcesses(shapes: readonly ColumnShape[], values: readonly string[
   if (pids === undefined || wholes.length > 1 || memories.length > 1 || texts.length > 1) return undefined;
   if (shapes.includes("product") && texts.length === 0) return undefined;
   const numbers = (values[pids] ?? []).filter((value) => WHOLE.test(value)).map(Number);
-  const keys = values[shapes.findIndex((shape) => shape === "uuid" || shape === "bus")] ?? [];
-  const isProcessList = numbers.some((value) => value >= NO_INDEX) || new Set(keys).size < keys.length ||
-    (values[texts[0] ?? -1] ?? []).some((value) => value.startsWith("/") || value.startsWith("./"));
+  // Beside the id of a GPU alone, a number and a word may be its memory and a mode of it.
+  const isProcessList = (memories.length === 1 && numbers.some((value) => value >= NO_INDEX)) ||
+    (values[texts[0] ?? -1] ?? []).some((value) => PATH.test(value));
   if (!isProcessList) return undefined;
   return {
     query: "compute-apps",

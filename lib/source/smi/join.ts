@@ -1,6 +1,7 @@
 /** Joins the outputs of one text into what the text says as a whole, by the best key that two GPUs share. */
-import { absent } from "../../core/reading.ts";
+import { absent, valueOf } from "../../core/reading.ts";
 import { plural } from "../../core/text.ts";
+import type { ProblemLog } from "./problem_log.ts";
 import {
   emptyListing,
   emptyPart,
@@ -10,7 +11,9 @@ import {
   SMI_TEXT_KINDS,
 } from "./raw.ts";
 import type { Refusal } from "./refusals.ts";
-import { excerpt, findAbsence, findBusId } from "./values.ts";
+import { excerpt, findAbsence, findBusId, memoryOf } from "./values.ts";
+
+const MIB = 1024 ** 2;
 
 /** More than any machine has. */
 const MOST_GPUS = 1024;
@@ -53,7 +56,7 @@ export function joinParts(parts: readonly [RawPart, ...RawPart[]]): RawText {
       whole.problems.add("text", absent("not-reported", part.kind), message);
     }
     whole.problems.addAll(part.problems);
-    for (const [name, value] of part.machine) if (!whole.machine.has(name)) whole.machine.set(name, value);
+    joinMachine(whole, part);
     whole.takenAt ??= part.takenAt;
     if (part.holders) whole.holders = [...whole.holders ?? [], ...part.holders];
   }
@@ -73,6 +76,16 @@ export function joinParts(parts: readonly [RawPart, ...RawPart[]]): RawText {
   return { whole, refusals };
 }
 
+function joinMachine(whole: RawPart, { machine }: RawPart): void {
+  for (const [name, value] of machine) {
+    const before = whole.machine.get(name);
+    if (before === undefined) whole.machine.set(name, value);
+    else if (name === "driver_version" && before !== value && !findAbsence(before) && !findAbsence(value)) {
+      noteDifference(whole.problems, "the driver's version", [before, value]);
+    }
+  }
+}
+
 function countProcesses({ gpus, loose, holders = [] }: RawPart): number {
   const listings = [loose, ...gpus.map(({ listing }) => listing)];
   return listings.reduce((sum, listing) => sum + (listing?.rows.length ?? 0), holders.length);
@@ -85,7 +98,7 @@ function addGpus(whole: RawPart, part: RawPart): void {
   for (const gpu of part.gpus) {
     const place = before.findIndex((each) => compareGpus(each, gpu) === "same");
     const same = before[place];
-    if (same) whole.gpus[place] = joinGpus(same, gpu);
+    if (same) whole.gpus[place] = joinGpus(same, gpu, whole.problems);
     else if (before.every((each) => compareGpus(each, gpu) === "different")) whole.gpus.push(gpu);
     else leaveOut(whole, before.length, gpu.listing, describe(gpu));
   }
@@ -110,12 +123,9 @@ function leaveOut(whole: RawPart, count: number, listing: RawListing | undefined
     const before = gpu.listing;
     if (before) whole.gpus[place] = { ...gpu, listing: { ...before, hidden: before.hidden + missing } };
   }
-  const rows = listing.rows.map(({ pid, memory }) =>
-    `${excerpt(pid)} (${excerpt(memory ?? "memory unknown")})`
-  );
   whole.problems.add(
     "processes",
-    absent("not-reported", rows.join(", ")),
+    absent("not-reported", processesOnlyIn(listing, undefined).join(", ")),
     `${
       plural(missing, "process", "processes")
     } on ${on} cannot be put to a GPU: the outputs in the text name their GPUs by different keys`,
@@ -151,7 +161,7 @@ function keyOf({ fields }: RawGpu, name: "uuid" | "pci.bus_id" | "index"): strin
   return name === "index" ? String(Number(value)) : value.toLowerCase();
 }
 
-function joinGpus(a: RawGpu, b: RawGpu): RawGpu {
+function joinGpus(a: RawGpu, b: RawGpu, problems: ProblemLog): RawGpu {
   const fields = new Map(a.fields);
   for (const [name, value] of b.fields) {
     const before = fields.get(name);
@@ -159,7 +169,39 @@ function joinGpus(a: RawGpu, b: RawGpu): RawGpu {
     // Any other absence (lost, needs a reset, denied) is an answer, and none that another output takes back.
     if (why === "not-reported" || why === "not-supported") fields.set(name, value);
   }
-  return { line: a.line, fields, mig: joinMig(a, b), listing: joinListings(a.listing, b.listing) };
+  const [used, other] = [a, b].map((each) => valueOf(memoryOf(each.fields.get("memory.used"))));
+  if (used !== undefined && other !== undefined && used !== other) {
+    noteDifference(problems, `memory in use of ${describe(a)}`, [`${used / MIB} MiB`, `${other / MIB} MiB`]);
+  }
+  const listing = joinListings(a.listing, b.listing);
+  const lost = processesOnlyIn(b.listing, listing);
+  if (listing === undefined || lost.length === 0) {
+    return { line: a.line, fields, mig: joinMig(a, b), listing };
+  }
+  noteDifference(problems, `the processes of ${describe(a)}`, ["no such row", lost.join(", ")]);
+  return {
+    line: a.line,
+    fields,
+    mig: joinMig(a, b),
+    listing: { ...listing, hidden: listing.hidden + lost.length },
+  };
+}
+
+/** Two outputs that contradict each other are not of one look, and may not even be of one machine. */
+function noteDifference(problems: ProblemLog, what: string, [one, other]: readonly [string, string]): void {
+  const words = `${excerpt(one)} in one, ${excerpt(other)} in another`;
+  problems.add(
+    "text",
+    absent("implausible", words),
+    `The outputs in the text differ about ${what}: they are of several moments, or of several machines`,
+  );
+}
+
+/** Processes of a list that the whole list lacks: those with the same pid are the same. */
+function processesOnlyIn(listing: RawListing | undefined, whole: RawListing | undefined): string[] {
+  const seen = new Set(whole?.rows.map(({ pid }) => pid));
+  const rows = listing?.rows.filter(({ pid }) => !seen.has(pid)) ?? [];
+  return rows.map(({ pid, memory }) => `${excerpt(pid)} (${excerpt(memory ?? "memory unknown")})`);
 }
 
 /** The list (`-L`) knows the names of MIG devices, the other outputs their instances; both number them. */

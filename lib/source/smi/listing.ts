@@ -55,16 +55,14 @@ export function processListOf(
 
 /** Why a list may lack processes, if it may. */
 function reasonFor(
-  { coverage, hidden, unreadable, saysNone, isLast = false }: RawListing,
+  { coverage, hidden, unreadable, isLast = false }: RawListing,
   contexts: readonly Context[],
   used: Reading<Bytes> | undefined,
 ): Absent | undefined {
   if (unreadable > 0) return absent("implausible", `${plural(unreadable, "row")} could not be read`);
   if (hidden > 0) return absent("hidden", `${plural(hidden, "process", "processes")} without a pid or a GPU`);
   if (coverage === "compute") return absent("not-reported", "the query shows compute processes only");
-  if ((coverage === "all" && !isLast) || (saysNone && contexts.length === 0 && used === undefined)) {
-    return undefined;
-  }
+  if (coverage === "all" && !isLast) return undefined;
   // nvidia-smi leaves out a process whose name it cannot read, a dead one above all. Where the rows account for all that
   // is used, none that holds memory is missing.
   const left = used === undefined ? undefined : unexplained(contexts, used);

@@ -113,8 +113,8 @@ function listingOf(report: Reading<DriverReport>, { loose }: RawPart): SmiReadin
   if (states.size > 0) {
     return states.has("unknown") ? "unknown" : states.has("incomplete") ? "incomplete" : "known";
   }
-  if (!loose || loose.coverage === "unread") return "unknown";
-  return loose.saysNone && loose.unreadable === 0 ? "known" : "incomplete";
+  // A panel that says in words that there is none leaves out those that nvidia-smi cannot name.
+  return !loose || loose.coverage === "unread" ? "unknown" : "incomplete";
 }
 
 function noteCutNames(gpus: readonly Gpu[], problems: ProblemLog): void {

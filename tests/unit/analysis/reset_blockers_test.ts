@@ -239,7 +239,15 @@ const FACTS: readonly [string, ResetScene, readonly (readonly [Blocker["kind"], 
     ["a user who is not root", { flags: { isRoot: false } }, [["not-root", "nobody"]]],
     ["no nvidia-smi", { smiPath: absent("failed", "ENOENT") }, [["driver", "nobody"]]],
     ["a GPU without an address", { gpus: { 0: { busId: absent("failed") } } }, [["driver", "nobody"]]],
-    ["a container", { facts: { isContainer: known(true) } }, [["container", "nobody"]]],
+    ["a container that sees every process", { facts: { isContainer: known(true) } }, [[
+      "container",
+      "warning",
+    ]]],
+    [
+      "a container with a PID namespace of its own",
+      { machine: { processes: [], reader: { isInitial: false } }, facts: { isContainer: known(true) } },
+      [["container", "nobody"]],
+    ],
     [
       "another PID namespace",
       { machine: { processes: [], reader: { isInitial: false } } },

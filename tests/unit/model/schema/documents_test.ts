@@ -41,6 +41,7 @@ test("DOCUMENTS names every document once, in short as in full", () => {
     "verify-isolation",
     "lint",
     "reset",
+    "watch",
   ]);
   assert.deepEqual(Object.keys(EXAMPLES), names);
 });

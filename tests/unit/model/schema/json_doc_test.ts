@@ -6,6 +6,7 @@ import { END_OUTCOMES } from "../../../../lib/model/cleanup.ts";
 import { DIFF_VERDICTS } from "../../../../lib/model/diff.ts";
 import { RESET_ADVICE, RESET_OUTCOMES } from "../../../../lib/model/reset.ts";
 import { DOCUMENTS, shortNameOf } from "../../../../lib/model/schema/documents.ts";
+import { ALERT_KINDS } from "../../../../lib/model/watch.ts";
 import { renderSnapshotCsv } from "../../../../lib/render/snapshot_csv.ts";
 import { publishedSchema } from "../../../support/documents.ts";
 import { assertGolden } from "../../../support/golden.ts";
@@ -82,8 +83,9 @@ test("docs/json.md explains every reason, verdict and outcome", () => {
     ["clean-zombies", "outcome"],
     ["reset", "advice"],
     ["reset", "outcome"],
+    ["watch", "kind"],
   ] as const).map(([heading, column]) => rowsBelow(heading, column).map(([word]) => word));
-  const words = [WHYS, DIFF_VERDICTS, END_OUTCOMES, RESET_ADVICE, RESET_OUTCOMES];
+  const words = [WHYS, DIFF_VERDICTS, END_OUTCOMES, RESET_ADVICE, RESET_OUTCOMES, ALERT_KINDS];
   assert.deepEqual(explained, words.map(quoted));
 });
 
