@@ -9,7 +9,7 @@ import {
   pageName,
   type ValueKind,
 } from "../lib/model/program_description.ts";
-import { settingOf, variableOf } from "./settings.ts";
+import { settingOf, variableOf } from "./setting_names.ts";
 
 /** What the word between the brackets says of a value. */
 const KINDS: ReadonlyMap<string, ValueKind> = new Map([

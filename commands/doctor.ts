@@ -77,9 +77,10 @@ Examples:
   gpuctl doctor --pid 4711                       which GPUs do the variables of this process leave it?`;
 
 function namesOption<const Usage extends string>(flags: Usage, description: string) {
-  return new Option(flags, description).argParser((text: string) =>
-    text.split(",").map((name) => name.trim())
-  );
+  return new Option(flags, description).argParser((text: string, before: readonly string[] | undefined) => [
+    ...before ?? [],
+    ...text.split(",").map((name) => name.trim()),
+  ]);
 }
 
 async function chooseNamed(

@@ -6,8 +6,11 @@ import {
   InvalidArgumentError,
 } from "@commander-js/extra-typings";
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
-import { nearest, printableLines } from "../lib/core/text.ts";
+import { misuseOf, nameOf, unknownCommand } from "./command_line_errors.ts";
+import { foreignVariables, refuseUnknownVariables } from "./foreign_variables.ts";
+import { configureHelp } from "./help.ts";
 import { applySettings } from "./settings.ts";
+import { goOnWithout } from "./unread_settings.ts";
 import type { CommandDescription } from "../lib/model/program_description.ts";
 import type { World } from "../lib/world/ports.ts";
 
@@ -60,28 +63,52 @@ Exit status: 0 fine, 2 usage, 3 unavailable or not provable, 4 permission, 5 ref
  * @throws {GpuctlError} for every failure that was foreseen.
  */
 export async function runProgram(argv: readonly string[], world: World): Promise<Ending> {
+  const words = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
   let ending: Ending = "ok";
-  const program = await buildProgram(argv, world, (given) => ending = given);
+  const end = (given: Ending) => void (ending = given);
+  const program = await buildProgram(words, world, end);
   const [command] = program.commands;
   if (command && program.commands.length === 1) {
-    await applySettings(leafOf(command, argv.slice(1)), {
-      everyName: Object.keys(COMMANDS),
-      named: namedConfig(argv),
-    }, world);
+    const { leaf, rest } = leafOf(command, words.slice(1));
+    // Whoever asks what a command takes may have a setting to put right.
+    if (!(rest.length === 1 && ["--help", "-h"].includes(rest[0] ?? ""))) await prepare(leaf, words, world);
   }
   try {
-    await program.parseAsync([...argv], { from: "user" });
+    await program.parseAsync([...words], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    return error.exitCode === 0 ? "ok" : "usage";
+    if (error.exitCode === 0) return "ok";
+    // Help is shown where a command is missing. Whatever else comes from a parser has not been told yet.
+    if (error.code === "commander.help") return "usage";
+    throw new GpuctlError("usage", error.message, { cause: error });
   }
   return ending;
 }
 
-/** The command that a line is for: `hold` of `sim hold`. */
-function leafOf(command: CommandUnknownOpts, words: readonly string[]): CommandUnknownOpts {
-  const child = command.commands.find((each) => each.name() === words[0]);
-  return child ? leafOf(child, words.slice(1)) : command;
+/** Gives a command what is set elsewhere than on the line. @throws {GpuctlError} for what makes no sense */
+async function prepare(command: CommandUnknownOpts, words: readonly string[], world: World): Promise<void> {
+  const foreign = foreignVariables(world.variableNames(), command);
+  if (foreign.length > 0) refuseUnknownVariables(foreign, await buildProgram([], world, () => {}));
+  const unread = await applySettings(command, {
+    everyName: Object.keys(COMMANDS),
+    named: namedConfig(words),
+  }, world);
+  command.hook("preAction", () => goOnWithout(unread, command, world.terminal));
+}
+
+/** The command that a line is for, `hold` of `sim hold`, and the words behind its name. */
+function leafOf(
+  command: CommandUnknownOpts,
+  words: readonly string[],
+): { readonly leaf: CommandUnknownOpts; readonly rest: readonly string[] } {
+  const [word] = words;
+  const child = command.commands.find((each) => each.name() === word);
+  if (child) return leafOf(child, words.slice(1));
+  const isName = word !== undefined && word !== "help" && !word.startsWith("-");
+  if (isName && command.commands.length > 0) {
+    throw unknownCommand(word, nameOf(command), command.createHelp().visibleCommands(command).map((each) => each.name()));
+  }
+  return { leaf: command, rest: words };
 }
 
 /** The file of `--config`, which is read before the rest of the line is. What follows `--` is the child's. */
@@ -100,11 +127,15 @@ async function buildProgram(
   const program = new Command("gpuctl").description(INTRODUCTION).usage("<command> [options]")
     .option("--version", "print the version").addHelpText("after", EPILOGUE);
   const asked = argv[0] === undefined ? undefined : ALIASES[argv[0]] ?? argv[0];
+  const isKnown = asked !== undefined && Object.hasOwn(COMMANDS, asked);
+  if (asked !== undefined && !isKnown && !asked.startsWith("-")) {
+    throw unknownCommand(asked, "gpuctl", Object.keys(COMMANDS));
+  }
   const describe = async () => {
     const { describeProgram } = await import("./describe_program.ts");
     return describeProgram(await buildProgram([], world, end));
   };
-  const names = asked !== undefined && Object.hasOwn(COMMANDS, asked) ? [asked] : Object.keys(COMMANDS);
+  const names = isKnown ? [asked] : Object.keys(COMMANDS);
   for (const name of names) {
     const build = await COMMANDS[name]?.();
     if (build) {
@@ -113,20 +144,9 @@ async function buildProgram(
       );
     }
   }
-  program.argument("[command]").action((word) => {
-    if (word === undefined) return program.help();
-    const near = nearest(word, Object.keys(COMMANDS));
-    throw new GpuctlError("usage", `Cannot run "${word}": there is no such command`, {
-      hint: near === undefined ? "gpuctl --help lists the commands" : `did you mean gpuctl ${near}?`,
-    });
-  });
+  program.action(() => program.help());
   configure(program, world);
   return program;
-}
-
-/** A complaint of commander's with its suggestion as the hint that every other one has. */
-function sayInOurWords(text: string): string {
-  return text.replace(/^error: /, "").replace(/\n\(Did you mean (.+)\?\)/, "\n  hint: did you mean $1?");
 }
 
 function parseFileName(text: string): string {
@@ -136,12 +156,12 @@ function parseFileName(text: string): string {
 
 /** Gives every command of the tree the same manners: no exit, our own writers, no file without a name. */
 function configure(command: CommandUnknownOpts, world: World): void {
-  command.exitOverride().configureHelp({ showGlobalOptions: false, optionTerm: (option) => option.flags })
-    .configureOutput({
-      writeOut: (text) => world.terminal.out(text),
-      writeErr: (text) => world.terminal.err(text),
-      outputError: (text, write) => write(`gpuctl: ${printableLines(sayInOurWords(text))}`),
-    });
+  configureHelp(command, world.terminal);
+  command.exitOverride().configureOutput({
+    outputError: (text) => {
+      throw misuseOf(text, command);
+    },
+  });
   for (const option of command.options) {
     if (option.flags.endsWith("<file>") && option.parseArg === undefined) option.argParser(parseFileName);
   }

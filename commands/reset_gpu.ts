@@ -1,20 +1,14 @@
 /** `gpuctl reset-gpu`: would a reset help, what stands in the way, do it, and prove it. */
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import type { ClockKinds } from "../lib/analysis/reset_plan.ts";
-import { parseGpuSelectors } from "../lib/analysis/select_gpus.ts";
+import { type GpuSelector, parseGpuSelectors } from "../lib/analysis/select_gpus.ts";
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
+import { valueOf } from "../lib/core/reading.ts";
 import { milliseconds } from "../lib/core/units.ts";
 import type { Reset } from "../lib/model/reset.ts";
-import type { AuditLog, Terminal, World } from "../lib/world/ports.ts";
+import type { Terminal, World } from "../lib/world/ports.ts";
 import { chooseWithLost } from "./choose_with_lost.ts";
-import {
-  deadlineOption,
-  durationOption,
-  liveSource,
-  newCommand,
-  parsedBy,
-  sourceOption,
-} from "./options.ts";
+import { deadlineOption, durationOption, liveSource, newCommand, parsedBy, sourceOption } from "./options.ts";
 import { parsePids } from "./owner_options.ts";
 
 /** Builds the command. */
@@ -74,6 +68,7 @@ export function resetGpuCommand(world: World, end: (ending: Ending) => void): Co
         throw new GpuctlError("usage", `Cannot run "${smi}": expected an absolute path`);
       }
       const selectors = words.flatMap((word) => parsedBy(parseGpuSelectors)(word));
+      selectors.forEach(refuseMigDevice);
       if (options.output !== undefined) world.outputs.checkPlace(options.output);
       const audit = world.openAuditLog(options.auditLog, source);
       const { resetGpus } = await import("../lib/action/reset.ts");
@@ -93,7 +88,8 @@ export function resetGpuCommand(world: World, end: (ending: Ending) => void): Co
         grace: options.grace,
         settle: options.settle,
         stepLimit: options.stepLimit,
-        record: readRecord(audit, world),
+        // Without a record a fault that we caused counts as the driver's own: never too little is said.
+        record: valueOf(audit.read()) ?? "",
       }, { ...world, audit, tools: await world.openResetTools(source, { smi }) });
       await tell(reset, options, world);
       const { endingOfReset } = await import("../lib/analysis/reset_ending.ts");
@@ -125,6 +121,16 @@ Examples:
   gpuctl reset-gpu 3 --evict --stop-services --yes
   gpuctl reset-gpu 0-7 --clocks --yes            undo locked clocks; no reset`;
 
+/** What is reset is a whole GPU, with all its MIG devices: who names one of those does not mean the others. */
+function refuseMigDevice(selector: GpuSelector): void {
+  const isDevice = selector.kind === "mig-place" ||
+    (selector.kind === "uuid" && selector.prefix.startsWith("mig-"));
+  if (!isDevice) return;
+  throw new GpuctlError("usage", `Cannot reset ${selector.prefix}: a MIG device has no reset of its own`, {
+    hint: "name its GPU: that is reset with all its MIG devices",
+  });
+}
+
 interface ClockOptions {
   readonly clocks?: true | undefined;
   readonly memoryClocks?: true | undefined;
@@ -138,15 +144,6 @@ function clocksOf({ clocks, memoryClocks, applicationClocks }: ClockOptions): Cl
     memory: memoryClocks ?? false,
     applications: applicationClocks ?? false,
   };
-}
-
-/** What gpuctl has ended so far; nothing where there is no record yet. */
-function readRecord({ path }: AuditLog, { files }: World): string {
-  try {
-    return files.readText(path);
-  } catch {
-    return ""; // Without it a fault that we caused counts as the driver's own: never too little is said.
-  }
 }
 
 interface ReportOptions {
@@ -165,8 +162,18 @@ async function tell(
     const { journalReset } = await import("../lib/render/reset_journal.ts");
     terminal.err(journalReset(reset));
   }
-  if (output !== undefined) files.writeWhole(output, await renderReport(reset, json, undefined));
-  else if (!isForJournal) terminal.out(await renderReport(reset, json, terminal.screen));
+  if (output === undefined) {
+    if (!isForJournal) terminal.out(await renderReport(reset, json, terminal.screen));
+    return;
+  }
+  const report = await renderReport(reset, json, undefined);
+  try {
+    files.writeWhole(output, report);
+  } catch (error) {
+    // What was done must not be lost with the file that was to tell of it.
+    terminal.out(report);
+    throw error;
+  }
 }
 
 async function renderReport(

@@ -1,7 +1,8 @@
 /** The part of `gpuctl verify-isolation` that reads Python sources. Loaded when there are any. */
 import { type Finding, judgeFindings } from "../lib/analysis/lint/finding.ts";
 import { lintPython } from "../lib/analysis/lint/lint_python.ts";
-import { type Ending, GpuctlError, stateOf } from "../lib/core/errors.ts";
+import type { Ending } from "../lib/core/errors.ts";
+import { cannotRead } from "../lib/core/file_errors.ts";
 import { renderLint } from "../lib/render/lint.ts";
 import type { World } from "../lib/world/ports.ts";
 
@@ -35,6 +36,6 @@ function readSource(path: string, files: World["files"]): string {
   try {
     return files.readText(path);
   } catch (error) {
-    throw new GpuctlError("unavailable", `Cannot read ${path}: ${stateOf(error)}`, { cause: error });
+    throw cannotRead(path, error);
   }
 }

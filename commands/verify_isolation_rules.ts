@@ -1,9 +1,10 @@
 /** The part of `gpuctl verify-isolation` that judges a whole machine. Loaded when there are rules. */
 import { isolateMachine } from "../lib/action/isolate_machine.ts";
-import { type Ending, errnoOf, GpuctlError, stateOf } from "../lib/core/errors.ts";
-import { plural } from "../lib/core/text.ts";
+import { type Ending, GpuctlError } from "../lib/core/errors.ts";
+import { cannotRead } from "../lib/core/file_errors.ts";
 import type { RuleMistake } from "../lib/model/isolation_rules.ts";
 import type { World } from "../lib/world/ports.ts";
+import { refuseMistakes } from "./mistakes.ts";
 import { liveSource } from "./options.ts";
 import { parseRuleFile } from "./rule_file.ts";
 import { type RunningOptions, tellVerdict, watchOf } from "./verify_isolation_watch.ts";
@@ -20,9 +21,7 @@ export async function isolateMachineCommand(
 ): Promise<Ending> {
   const source = liveSource(options.source, "judge what runs");
   const file = parseRuleFile(readRules(path, world));
-  const refuse = (mistakes: readonly RuleMistake[]) => {
-    if (mistakes.length > 0) throw mistaken(path, mistakes);
-  };
+  const refuse = (mistakes: readonly RuleMistake[]) => refuseMistakes(path, mistakes);
   using population = await world.openPopulation();
   try {
     const outcome = await isolateMachine({
@@ -42,21 +41,6 @@ function readRules(path: string, { files }: Pick<World, "files">): string {
   try {
     return files.readText(path);
   } catch (error) {
-    const failure = errnoOf(error) === "EACCES" ? "denied" : "usage";
-    throw new GpuctlError(failure, `Cannot read the rules ${path}: ${stateOf(error)}`, { cause: error });
+    throw cannotRead(path, error, { as: "the rules" });
   }
-}
-
-function mistaken(path: string, mistakes: readonly RuleMistake[]): GpuctlError {
-  const [first, ...others] = mistakes.map(({ place, message }) =>
-    `${path}:${place.line}:${place.column}: ${message}`
-  );
-  return new GpuctlError(
-    "usage",
-    others.length === 0
-      ? `Cannot use ${first}`
-      : `Cannot use ${path}: there are ${plural(mistakes.length, "mistake")}\n${
-        [first, ...others].join("\n")
-      }`,
-  );
 }

@@ -149,9 +149,9 @@ export function watchCommand(world: WatchCommandWorld, end: (ending: Ending) => 
 }
 
 const DESCRIPTION =
-  "Shows on a terminal how memory and holders stand, drawn anew each time; elsewhere it writes a line of JSON for each\n" +
-  "look and each alert; as a systemd service it writes the alerts alone, at their priority in the journal. A driver that\n" +
-  "hangs or goes away, a GPU that is lost, and one that the driver wants to be reset are always told.";
+  "Shows on a terminal how memory and holders stand, drawn anew each time; elsewhere it writes a line of JSON for each " +
+  "look and each alert; as a systemd service it writes the alerts alone, at their priority in the journal. A driver " +
+  "that hangs or goes away, a GPU that is lost, and one that the driver wants to be reset are always told.";
 
 const DETAILS = `
 An alert is told once, and once more when it is over. What cannot be seen just now is neither told nor over.

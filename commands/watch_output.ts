@@ -11,7 +11,7 @@ import type { World } from "../lib/world/ports.ts";
 
 /** One place that is told. */
 type Output = Pick<WatchSink, "show" | "tell">;
-type OutputWorld = Pick<World, "terminal" | "files" | "runShell">;
+type OutputWorld = Pick<World, "clock" | "terminal" | "files" | "runShell">;
 
 export interface OutputOptions {
   readonly interval: Milliseconds;
@@ -46,7 +46,7 @@ export async function openWatchOutput(options: OutputOptions, world: OutputWorld
     get remarks() {
       return [...hook?.problems ?? [], ...file?.problems ?? []];
     },
-    finish: async () => await hook?.idle(),
+    finish: async () => await hook?.finish(),
   };
 }
 

@@ -19,16 +19,18 @@ interface Waiting {
   readonly at: string;
 }
 
+type HookWorld = Pick<World, "runShell" | "clock">;
+
 /** Runs a command for one alert after another. */
 export class AlertHook {
   readonly #line: string;
-  readonly #world: Pick<World, "runShell">;
+  readonly #world: HookWorld;
   readonly #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #dropped = 0;
   #failure: Absent | undefined;
 
-  constructor(line: string, world: Pick<World, "runShell">) {
+  constructor(line: string, world: HookWorld) {
     this.#line = line;
     this.#world = world;
   }
@@ -49,8 +51,11 @@ export class AlertHook {
     this.#running ??= this.#work();
   }
 
-  /** Settles once there is nothing left to run. */
-  async idle(): Promise<void> {
+  /** Settles once there is nothing left to run. What waits by the time that one run may take is not run any more. */
+  async finish(): Promise<void> {
+    if (this.#running === undefined) return;
+    await Promise.race([this.#running, this.#world.clock.pause(HOOK_SPAN)]);
+    this.#waiting.length = 0;
     await this.#running;
   }
 

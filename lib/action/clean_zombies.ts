@@ -1,4 +1,5 @@
 /** The whole of a cleaning: judge, wait, judge again, and only then act, under a lock and on the record. */
+import { judgeSight } from "../analysis/cleaning_sight.ts";
 import { bytesOfActs, type EndingPolicy, planEnding, type TimedJudgement } from "../analysis/ending.ts";
 import { type IdleRecord, idleSpans, parseIdleRecords, updateIdleRecords } from "../analysis/idle.ts";
 import { judgeHolders } from "../analysis/judge.ts";
@@ -14,6 +15,7 @@ import type { Observation } from "../model/observation.ts";
 import type { Ghost, Snapshot } from "../model/snapshot.ts";
 import type { LiveSource } from "../model/source_choice.ts";
 import type { AuditLog, LookOptions, World } from "../world/ports.ts";
+import { refuseUnknownNames } from "./cleaning_names.ts";
 import { endOnRecord, plannedAct } from "./end_on_record.ts";
 
 export interface CleaningOptions {
@@ -27,44 +29,54 @@ export interface CleaningOptions {
   /** Only holders that used neither processor nor GPU for so long, over several runs. */
   readonly idleFor: Milliseconds | undefined;
   readonly isPlan: boolean;
+  /** Told before it waits, and for how long at most. */
+  readonly onWait?: (purpose: string, atMost: Milliseconds) => void;
 }
 
 export type CleaningWorld =
-  & Pick<World, "clock" | "processes" | "observe" | "openSampler" | "locks" | "notes">
+  & Pick<World, "clock" | "processes" | "observe" | "openSampler" | "openPopulation" | "locks" | "notes">
   & { readonly audit: AuditLog };
 
 /**
  * Plans a cleaning and, unless it is only a plan, carries it out.
  *
  * @throws {GpuctlError} `refused` in a PID namespace that is not the machine's, while another run is at work, or when
- * the record cannot be written; `unavailable` when the driver gives no answer.
+ * the record cannot be written; `unavailable` when the driver gives no answer, or when a process or user that was named
+ * is not there.
  */
 export async function cleanZombies(options: CleaningOptions, world: CleaningWorld): Promise<Cleanup> {
   using _lock = options.isPlan ? undefined : takeCleaningLock(options, world);
   const first = await observeWhole(options, world);
   refuseForeignNamespace(first);
   const policy = withIdleSpans(options.policy(first.report.gpus), first, options, world);
+  await refuseUnknownNames(policy, first.snapshot, world);
   const opening = planEnding(first.timed, first.timed, policy);
   // Nothing to confirm where nothing was found: a clean machine costs one look.
-  const unreadGpus = findUnread(first, policy);
   if (opening.acts.length === 0) {
     return summarise(options, first.snapshot, {
       acts: [],
       heldBytes: bytes(0),
       kept: opening.kept,
-      unreadGpus,
+      ...unseenAt(first, policy),
       policy,
     });
   }
+  options.onWait?.("the second of the two judgements", options.confirm);
   await world.clock.pause(options.confirm);
   const second = await observeWhole(options, world);
   const plan = planEnding(first.timed, second.timed, policy);
-  const planned = { heldBytes: bytesOfActs(plan.acts), kept: plan.kept, unreadGpus, policy };
+  const planned = {
+    heldBytes: bytesOfActs(plan.acts),
+    kept: plan.kept,
+    ...unseenAt(second, policy),
+    policy,
+  };
   if (options.isPlan || plan.acts.length === 0) {
     const acts = plan.acts.map(plannedAct);
     return summarise(options, second.snapshot, { acts, ...planned });
   }
   const { snapshot: { host, simulated }, timed: { scan } } = second;
+  options.onWait?.("the processes to end and the memory to come back", waitOf(options));
   const scene: AuditScene = { by: known(scan.reader), bootId: host.bootId, simulated };
   const acts = await endOnRecord(plan.acts, scene, options, world);
   const after = attribute(await world.observe(options.source, options.look));
@@ -105,7 +117,7 @@ function readRecords(text: string): IdleRecord[] {
 function summarise(
   { isPlan }: CleaningOptions,
   { takenAt, simulated, ghosts, problems }: Snapshot,
-  { policy, ...done }: Pick<Cleanup, "acts" | "heldBytes" | "kept" | "unreadGpus"> & {
+  { policy, ...done }: Pick<Cleanup, "acts" | "heldBytes" | "kept" | "unreadGpus" | "sight"> & {
     readonly policy: EndingPolicy;
   },
 ): Cleanup {
@@ -122,6 +134,12 @@ function summarise(
 
 function isNarrowed({ pids, users, container, slurmJob, unit, cgroup }: EndingPolicy): boolean {
   return [pids, users, container, slurmJob, unit, cgroup].some((part) => part !== undefined);
+}
+
+/** What the look that a result rests on has left unseen. */
+function unseenAt(look: WholeLook, policy: EndingPolicy): Pick<Cleanup, "unreadGpus" | "sight"> {
+  const { timed, report } = look;
+  return { unreadGpus: findUnread(look, policy), sight: judgeSight({ ...timed, gpus: report.gpus }, policy) };
 }
 
 function findUnread({ report: { gpus, unreadableGpus } }: WholeLook, policy: EndingPolicy): GpuIndex[] {

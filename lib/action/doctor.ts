@@ -58,6 +58,7 @@ const SLOW_FIRST: readonly FactName[] = [
   "machine",
   "containers",
   "mps",
+  "acts",
   "shell",
   "processes",
 ];
@@ -83,6 +84,7 @@ class FactReader {
       look: late,
       containers: late,
       mps: late,
+      acts: late,
       shell: late,
       processes: late,
       python: late,
@@ -127,6 +129,9 @@ class FactReader {
         return;
       case "mps":
         facts.mps = known(await examination.readMps());
+        return;
+      case "acts":
+        facts.acts = await examination.readActs();
         return;
       case "shell":
         facts.shell = known(this.#readShell());

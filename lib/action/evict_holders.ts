@@ -3,11 +3,12 @@ import type { TimedJudgement } from "../analysis/ending.ts";
 import { judgeHolders } from "../analysis/judge.ts";
 import { type EvictionScope, planEviction } from "../analysis/reset_eviction.ts";
 import type { Pid } from "../core/ids.ts";
-import { formatAbsent } from "../core/reading.ts";
+import { type Absent, formatAbsent } from "../core/reading.ts";
 import { plural } from "../core/text.ts";
 import type { Milliseconds } from "../core/units.ts";
 import type { AuditScene } from "../model/audit.ts";
 import type { EndOutcome } from "../model/cleanup.ts";
+import { findSilence } from "../model/observation.ts";
 import type { LiveSource } from "../model/source_choice.ts";
 import type { LookOptions, World } from "../world/ports.ts";
 import { type EndingWorld, endOnRecord } from "./end_on_record.ts";
@@ -39,14 +40,20 @@ export async function evictHolders(
 ): Promise<StepResult> {
   const { source, look, confirm, scope, expected, first, audit } = options;
   await world.clock.pause(confirm);
-  const { report, scan, ticks } = await world.observe(source, look);
-  if (!report.ok) return { state: "failed", answer: `the second look failed: ${formatAbsent(report)}` };
-  if (!scan.ok) return { state: "failed", answer: `the second look failed: ${formatAbsent(scan)}` };
+  const observation = await world.observe(source, look);
+  const { report, scan, ticks } = observation;
+  // What the kernel says in a silent driver's place does not tell who holds what.
+  const silence = findSilence(observation);
+  if (silence) return failedLook(silence);
+  if (!report.ok) return failedLook(report);
+  if (!scan.ok) return failedLook(scan);
   const second = { judgement: judgeHolders(report.value, scan.value), scan: scan.value, ticks };
-  const { acts: planned, kept } = planEviction(first, second, scope);
+  const { acts, kept } = planEviction(first, second, scope);
+  // The plan has named who is to be ended. Whoever else is found now is left alone, and blocks the reset.
+  const planned = acts.filter(({ identity }) => expected.includes(identity.pid));
   if (options.isInterrupted()) return { state: "skipped", answer: "nobody was ended" };
-  const acts = await endOnRecord(planned, audit, options, world);
-  const outcomes = new Map(acts.map(({ pid, outcome }) => [pid, outcome]));
+  const ended = await endOnRecord(planned, audit, options, world);
+  const outcomes = new Map(ended.map(({ pid, outcome }) => [pid, outcome]));
   const missed = expected.flatMap((pid) => {
     const outcome = outcomes.get(pid);
     if (GONE.includes(outcome)) return [];
@@ -55,6 +62,10 @@ export async function evictHolders(
     return why === undefined ? [] : [`PID ${pid}: ${why}`];
   });
   if (missed.length > 0) return { state: "failed", answer: missed.join("; ") };
-  const ended = acts.filter(({ signal }) => signal !== null).length;
-  return { state: "done", answer: `${plural(ended, "process", "processes")} ended` };
+  const count = ended.filter(({ signal }) => signal !== null).length;
+  return { state: "done", answer: `${plural(count, "process", "processes")} ended` };
+}
+
+function failedLook(why: Absent): StepResult {
+  return { state: "failed", answer: `the second look failed: ${formatAbsent(why)}` };
 }

@@ -3,9 +3,8 @@ import { newlyAccounted } from "../analysis/accounted.ts";
 import { judgeIsolation } from "../analysis/isolation.ts";
 import type { Whose } from "../analysis/isolation_input.ts";
 import type { Finding } from "../analysis/lint/finding.ts";
-import { GpuctlError } from "../core/errors.ts";
 import type { GpuUuid, Pid } from "../core/ids.ts";
-import { type Absent, absent, formatAbsent, known } from "../core/reading.ts";
+import { type Absent, absent, known } from "../core/reading.ts";
 import { plural } from "../core/text.ts";
 import { type Bytes, bytes, type Milliseconds, milliseconds } from "../core/units.ts";
 import type { AccountedProcess } from "../model/accounting.ts";
@@ -17,6 +16,7 @@ import type { LiveSource } from "../model/source_choice.ts";
 import type { Job, JobRunner, LookOptions, Sampler, StartFailure, World } from "../world/ports.ts";
 import { Alarm } from "./alarm.ts";
 import { Census } from "./census.ts";
+import { answered, hidesRows, patienceOf } from "./first_look.ts";
 import { FrameworkWatch } from "./framework_watch.ts";
 import { IsolationEvidence, type IsolationWorld, showsJob } from "./isolation_watch.ts";
 import { endJob, livingOf } from "./job_end.ts";
@@ -97,7 +97,8 @@ export async function isolateJob(
   const census = new Census(observation.scan.ok ? observation.scan.value : undefined, population);
   const met: Promise<void>[] = [];
   const running = new FrameworkWatch(world.details);
-  const gone = untilGone(job, new Alarm(watched.interrupted), world);
+  const { promise: givenUp, resolve: giveUp } = Promise.withResolvers<void>();
+  const gone = untilGone(job, new Alarm(Promise.race([watched.interrupted, givenUp])), world);
   const watch = new JobWatch(
     { ownPid: world.runner.ownPid, startedAt, gpus: machine.gpus },
     {
@@ -107,7 +108,8 @@ export async function isolateJob(
       tolerance: bytes(0),
       onSample: (sample) => {
         // A first look that the job did not outlive may have come too late to see any of it.
-        const isInTime = evidence.tally.looks > 0 || showsJob(sample) || livingOf(world).length > 0;
+        const isInTime = evidence.tally.looks > 0 || showsJob(sample) ||
+          world.runner.hasDescendants();
         if (isInTime) evidence.add(sample);
         if (sample.report.ok) running.add(sample.report.value, { allowed, isJobs: sample.isJobs });
         if (sample.report.ok) met.push(census.meet(sample.report.value));
@@ -116,7 +118,7 @@ export async function isolateJob(
     { ...world, sampler },
   );
   const [run] = await Promise.all([
-    follow({ job, gone, watch }, options.timeout, world),
+    follow({ job, gone, giveUp, watch }, options.timeout, world),
     watchUses(evidence.noteUses, new Alarm(gone), {
       clock: world.clock,
       uses,
@@ -124,6 +126,7 @@ export async function isolateJob(
     }),
   ]);
   await Promise.all(met);
+  evidence.tally.end(watch.elapsed);
   const used = await readAccounts(machine, sampler, options.look);
   watch.members.placeUnlisted([...used.values()].flat().map(({ pid }) => pid));
   for (const [uuid, processes] of used) evidence.tally.addAccounted(uuid, processes);
@@ -131,6 +134,7 @@ export async function isolateJob(
     ...{ allowed, machine, lint: options.lint, threshold: options.threshold },
     isExclusive: options.isExclusive,
     findOther: census.find,
+    patience: patienceOf(options),
     baseline: evidence.admit(known(machine)),
     tally: evidence.tally,
     processes: evidence.processes,
@@ -149,28 +153,6 @@ async function lookBefore(
   return { observation, report: answered(observation, "the command was not started") };
 }
 
-/** What the driver said. @throws {GpuctlError} `unavailable` if it said nothing. */
-export function answered({ report, source, problems }: Observation, consequence: string): DriverReport {
-  // GPUs that only the kernel names have no list of processes to judge by.
-  const silence = source === "proc"
-    ? problems.find(({ subject }) => subject === "driver")?.reason ?? absent("not-reported")
-    : undefined;
-  if (report.ok && silence === undefined) return report.value;
-  const reason = report.ok ? silence ?? absent("not-reported") : report;
-  throw new GpuctlError(
-    "unavailable",
-    `Cannot look at the GPUs as the driver gave no answer: ${formatAbsent(reason)}`,
-    { hint: consequence },
-  );
-}
-
-/** Whether the driver drops, without an error, the rows of pids that this reader's PID namespace does not have. */
-export function hidesRows({ scan }: Observation): boolean {
-  if (!scan.ok) return true;
-  const { isInitialPidNamespace } = scan.value.reader;
-  return !isInitialPidNamespace.ok || !isInitialPidNamespace.value;
-}
-
 interface Run {
   readonly end: ChildEnd;
   readonly hasTimedOut: boolean;
@@ -180,9 +162,11 @@ interface Run {
 
 /** Samples until nothing of the job runs any more, or was ended when its time was up. */
 async function follow(
-  { job, gone, watch }: {
+  { job, gone, giveUp, watch }: {
     readonly job: Job;
     readonly gone: Promise<Absent | undefined>;
+    /** Ends the wait for what could not be ended. */
+    readonly giveUp: () => void;
     readonly watch: JobWatch;
   },
   timeout: Milliseconds | undefined,
@@ -195,6 +179,7 @@ async function follow(
     if (alarm.hasRung) return;
     hasTimedOut = true;
     await endJob(GRACE, world);
+    giveUp();
   })();
   await watch.sampleUntil(new Alarm(gone));
   if (hasTimedOut) await limit;
@@ -208,11 +193,11 @@ async function follow(
 async function untilGone(job: Job, interrupted: Alarm, world: IsolateJobWorld): Promise<Absent | undefined> {
   await job.ended;
   for (;;) {
-    const living = livingOf(world);
-    if (living.length === 0) return undefined;
+    if (!world.runner.hasDescendants()) return undefined;
     if (interrupted.hasRung) {
-      const those = plural(living.length, "process", "processes");
-      return absent("not-asked", `${those} of it still ran when the watch was interrupted`);
+      // One that passes the job on to another may be missed by a list, and is one all the same.
+      const those = plural(Math.max(1, livingOf(world).length), "process", "processes");
+      return absent("not-asked", `${those} of it still ran when the watch ended`);
     }
     await interrupted.pause(GONE_INTERVAL, world.clock);
   }

@@ -49,10 +49,10 @@ export async function isolateMachine(
       return rules;
     },
   }, world);
-  const { machine, baseline, tally, census, untold, remarks, observation, prepared: rules } = seen;
+  const { machine, baseline, tally, census, untold, patience, remarks, observation, prepared: rules } = seen;
   const uses = observation.scan.ok ? observation.scan.value.uses : new Map<Pid, readonly DeviceUse[]>();
   const isolation = judgeByRules({
-    ...{ machine, baseline, tally, untold, remarks, rules, threshold: options.threshold },
+    ...{ machine, baseline, tally, untold, patience, remarks, rules, threshold: options.threshold },
     seen: census,
     processes: census.processes.map((process) => {
       const used = uses.get(process.pid);

@@ -12,7 +12,7 @@ import type { Bytes } from "../core/units.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { AllowedDevice, IsolatedProcess, IsolationVerdict } from "../model/isolation.ts";
 import type { DeviceUse } from "../model/observation.ts";
-import type { Process } from "../model/process.ts";
+import { isStillRunning, type Process } from "../model/process.ts";
 import type { ProcessTable, World } from "../world/ports.ts";
 import { findMembers, type MembersWorld } from "./find_members.ts";
 import { FrameworkWatch } from "./framework_watch.ts";
@@ -22,6 +22,7 @@ import {
   type SeenMachine,
   watchRunning,
 } from "./running_watch.ts";
+import { visibleProcesses } from "./visible_processes.ts";
 
 /** Who is to be judged. */
 export type Named =
@@ -72,9 +73,9 @@ export async function isolateRunning(
       running.add(report, { allowed, isJobs: (pid) => judgeMembership(pid, subject, census) === "job" });
     },
   }, world);
-  const { machine, baseline, tally, census, untold, prepared: { allowed, remarks } } = seen;
+  const { machine, baseline, tally, census, untold, patience, prepared: { allowed, remarks } } = seen;
   const isolation = judgeIsolation({
-    ...{ allowed, threshold, machine, baseline, tally, lint, untold, isExclusive },
+    ...{ allowed, threshold, machine, baseline, tally, lint, untold, isExclusive, patience },
     hasRunBefore: true,
     processes: processesOf(subject, seen),
     whose: (pid) => judgeMembership(pid, subject, census),
@@ -93,12 +94,11 @@ interface Found {
 
 async function findSubject(named: Named, world: IsolateRunningWorld): Promise<Found> {
   if (named.kind === "pids") {
-    const roots = named.pids.map((pid) => {
-      const found = world.processes.findProcess(pid);
-      if (found === undefined) throw missing(pid);
-      return [pid, found.startTicks] as const;
-    });
-    return { subject: { kind: "processes", roots: new Map(roots) }, members: [] };
+    const roots = await Promise.all(named.pids.map((pid) => findRoot(pid, world)));
+    return {
+      subject: { kind: "processes", roots: new Map(roots.map((root) => [root.pid, root])) },
+      members: [],
+    };
   }
   const { names } = named;
   const { users: _users, ...places } = names;
@@ -113,23 +113,50 @@ async function findSubject(named: Named, world: IsolateRunningWorld): Promise<Fo
   });
 }
 
+/** A process that can be judged: what has no contexts of its own would always be found isolated. */
+async function findRoot(
+  pid: Pid,
+  { population, processes }: Pick<IsolateRunningWorld, "population" | "processes">,
+): Promise<Process> {
+  const isListed = population.listPids().includes(pid);
+  const found = isListed ? await population.readProcess(pid) : undefined;
+  if (found !== undefined && isStillRunning(found)) return found;
+  if (found !== undefined) throw refusal(pid, "it has ended, and its parent has not taken note of that yet");
+  if (visibleProcesses(processes).findProcess(pid) === undefined) {
+    throw refusal(
+      pid,
+      isListed ? "it has just ended, or is hidden from this user" : "there is no such process",
+    );
+  }
+  // Threads are in /proc and in no list of it; the driver lists the process.
+  throw refusal(
+    pid,
+    "that is a thread, not a process",
+    `grep Tgid /proc/${pid}/status says of which process`,
+  );
+}
+
 type Processes = Pick<ProcessTable, "findProcess">;
 
 function refuseMissing({ roots }: Subject & { readonly kind: "processes" }, processes: Processes): void {
-  for (const [pid, startTicks] of roots) {
-    if (processes.findProcess(pid)?.startTicks !== startTicks) throw missing(pid);
+  for (const { pid, startTicks } of roots.values()) {
+    const found = processes.findProcess(pid);
+    if (found?.startTicks !== startTicks) throw refusal(pid, "there is no such process");
+    if (!isStillRunning(found)) throw refusal(pid, "it has just ended");
   }
 }
 
-function missing(pid: Pid): GpuctlError {
-  return new GpuctlError("unavailable", `Cannot judge PID ${pid}: there is no such process`);
+function refusal(pid: Pid, state: string, hint?: string): GpuctlError {
+  return new GpuctlError("unavailable", `Cannot judge PID ${pid}: ${state}`, { ...hint && { hint } });
 }
 
 /** Processes that ended while they were watched are judged by what was seen of them. */
 function endedNotes(subject: Subject, processes: Processes): readonly string[] {
   if (subject.kind !== "processes") return [];
-  return [...subject.roots].filter(([pid, start]) => processes.findProcess(pid)?.startTicks !== start)
-    .map(([pid]) => `PID ${pid} ended during the watch`);
+  return [...subject.roots.values()].filter((root) => {
+    const found = processes.findProcess(root.pid);
+    return found?.startTicks !== root.startTicks || !isStillRunning(found);
+  }).map(({ pid }) => `PID ${pid} ended during the watch`);
 }
 
 interface Expected {

@@ -9,6 +9,7 @@ import type { IsolatedProcess } from "../model/isolation.ts";
 import type { DeviceUse } from "../model/observation.ts";
 import type { JobSample } from "../model/job_sample.ts";
 import type { ProcessDetails, ProcessOrigins, ProcessTable } from "../world/ports.ts";
+import { visibleProcesses } from "./visible_processes.ts";
 
 export interface IsolationWorld {
   readonly processes: Pick<ProcessTable, "findProcess">;
@@ -28,7 +29,7 @@ export class IsolationEvidence {
   /** @param hidesRows whether the driver lists only some of the processes to this reader. */
   constructor({ hidesRows }: { readonly hidesRows: boolean }, world: IsolationWorld) {
     this.#hidesRows = hidesRows;
-    this.#world = world;
+    this.#world = { ...world, processes: visibleProcesses(world.processes) };
   }
 
   get processes(): readonly IsolatedProcess[] {

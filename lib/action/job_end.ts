@@ -5,7 +5,7 @@ import { FORCED_GRACE } from "./end_process.ts";
 import type { Clock, JobRunner, ProcessTable, Signal } from "../world/ports.ts";
 
 export interface EndJobWorld {
-  readonly runner: Pick<JobRunner, "listDescendants" | "ownPid">;
+  readonly runner: Pick<JobRunner, "listDescendants" | "hasDescendants" | "ownPid">;
   readonly processes: Pick<ProcessTable, "openProcess">;
   readonly clock: Clock;
 }
@@ -27,24 +27,23 @@ export async function endJob(grace: Milliseconds, world: EndJobWorld): Promise<v
   const deadline = clock.monotonic() + FORCED_GRACE;
   // One that is just being killed may have started another: look again until there is none.
   while (clock.monotonic() < deadline) {
-    const left = livingOf(world);
-    if (left.length === 0) return;
-    for (const process of left) send(process, ["SIGKILL"], world);
+    if (!world.runner.hasDescendants()) return;
+    for (const process of livingOf(world)) send(process, ["SIGKILL"], world);
     await clock.pause(PAUSE);
   }
 }
 
 async function hasEmptied(limit: Milliseconds, world: EndJobWorld): Promise<boolean> {
   const deadline = world.clock.monotonic() + limit;
-  while (livingOf(world).length > 0) {
+  while (world.runner.hasDescendants()) {
     if (world.clock.monotonic() >= deadline) return false;
     await world.clock.pause(PAUSE);
   }
   return true;
 }
 
-/** The job's processes in which something still runs. A zombie only waits to be reaped, unless threads of it live. */
-export function livingOf({ runner }: Pick<EndJobWorld, "runner">): ProcStat[] {
+/** The job's processes in which something still runs, as far as they show; `hasDescendants()` says whether any may. A zombie only waits to be reaped, unless threads of it live. */
+export function livingOf({ runner }: { readonly runner: Pick<JobRunner, "listDescendants"> }): ProcStat[] {
   return runner.listDescendants().filter(isStillRunning);
 }
 

@@ -5,6 +5,7 @@ import type { Member, Membership } from "../analysis/diff_job.ts";
 import { contextsOf, type DriverReport } from "../model/gpu.ts";
 import type { ProcStat } from "../model/process.ts";
 import type { ProcessDetails, ProcessTable } from "../world/ports.ts";
+import { visibleProcesses } from "./visible_processes.ts";
 
 /** A process that has been listed for so many looks lives long enough for its habits to matter. */
 const LOOKS_BEFORE_FRAMEWORK = 20;
@@ -33,7 +34,7 @@ export class JobMembers implements Membership {
   /** @param before pids that were listed before the job began; they are never its. */
   constructor(ownPid: Pid, before: Iterable<Pid>, world: MembersWorld) {
     this.#ownPid = ownPid;
-    this.#world = world;
+    this.#world = { ...world, processes: visibleProcesses(world.processes) };
     this.#listed = new Set(before);
     for (const pid of this.#listed) this.#others.add(pid);
   }

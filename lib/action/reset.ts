@@ -9,7 +9,7 @@ import { judgeResetNeeds, judgeUnreadableGpu } from "../analysis/reset_need.ts";
 import { type ClockKinds, planClocks, planReset } from "../analysis/reset_plan.ts";
 import { GpuctlError } from "../core/errors.ts";
 import { formatAbsent, known } from "../core/reading.ts";
-import type { Milliseconds } from "../core/units.ts";
+import { type Milliseconds, milliseconds } from "../core/units.ts";
 import type { AuditScene } from "../model/audit.ts";
 import { encodeAuditRecord } from "../model/audit_json.ts";
 import type { DriverReport, Gpu } from "../model/gpu.ts";
@@ -26,6 +26,8 @@ import type { LiveSource } from "../model/source_choice.ts";
 import type { AuditLog, LookOptions, ResetTools, World } from "../world/ports.ts";
 import { takeCleaningLock } from "./clean_zombies.ts";
 import { evictHolders, type EvictionOptions } from "./evict_holders.ts";
+import { findLateUsers, type FreeWorld } from "./reset_free.ts";
+import { LONGEST_PATIENCE, restorePersistence } from "./reset_persistence.ts";
 import { performStep } from "./reset_step.ts";
 import { judgeOutcome, proveReset } from "./reset_proof.ts";
 import { carryOutSteps, type StepResult } from "./reset_steps.ts";
@@ -55,7 +57,8 @@ export interface ChosenGpus {
 }
 
 export type ResetWorld =
-  & Pick<World, "clock" | "processes" | "observe" | "openSampler" | "locks" | "catchSignals">
+  & Pick<World, "clock" | "observe" | "openSampler" | "locks" | "catchSignals">
+  & FreeWorld
   & { readonly tools: ResetTools; readonly audit: AuditLog };
 
 /** One look at the machine with what follows from it. */
@@ -156,15 +159,14 @@ async function carryOutReset(
 ): Promise<Reset> {
   let hasSignal = false;
   const isInterrupted = () => hasSignal;
-  using _caught = world.catchSignals(() => hasSignal = true);
+  const interrupt = () => void (hasSignal = true);
+  // Whatever would end us has to wait until all is put back.
+  using _caught = world.catchSignals(interrupt, interrupt);
   const audit = auditSceneOf(scene.input.observation);
   const steps = await carryOutSteps(scene.steps.filter(changesMachine), {
     clock: world.clock,
     isInterrupted,
-    perform: (step) =>
-      step.kind === "evict"
-        ? evict(scene, { audit, isInterrupted }, options, world)
-        : performStep(step, { limit: options.stepLimit }, world.tools),
+    perform: (step) => perform(step, scene, { audit, isInterrupted, options }, world),
     record: (event, step) =>
       world.audit.append(encodeAuditRecord({ ...audit, at: world.clock.now(), event, step })),
   });
@@ -174,6 +176,38 @@ async function carryOutReset(
     world,
   );
   return summarise(scene, { ...proof, outcome: judgeOutcome(steps, proof.results, { hasSignal }) });
+}
+
+interface Run extends Pick<EvictionOptions, "audit" | "isInterrupted"> {
+  readonly options: ResetOptions;
+}
+
+async function perform(
+  step: ResetStep,
+  scene: ResetScene,
+  { options, ...run }: Run,
+  world: ResetWorld,
+): Promise<StepResult> {
+  const { source, look: { within }, stepLimit: limit } = options;
+  switch (step.kind) {
+    case "evict":
+      return await evict(scene, run, options, world);
+    case "reset": {
+      const users = await findLateUsers(step, { source, ...scene }, world);
+      if (users !== undefined) return { state: "failed", answer: `it was not begun: ${users}` };
+      return await performStep(step, { limit }, world.tools);
+    }
+    case "persistence-on": {
+      const switchOn = () => performStep(step, { limit }, world.tools);
+      const gpu = scene.input.gpus.find(({ uuid }) => uuid === step.gpu);
+      const patience = milliseconds(Math.min(limit, LONGEST_PATIENCE));
+      return gpu
+        ? await restorePersistence(gpu, switchOn, { source, within, patience }, world)
+        : await switchOn();
+    }
+    default:
+      return await performStep(step, { limit }, world.tools);
+  }
 }
 
 /** Reading again comes last whatever came before, and is no change that has to be recorded. */

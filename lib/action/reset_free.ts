@@ -2,10 +2,10 @@
  * The last look before a GPU is reset, at /proc alone: whoever came while others were ended and services stopped is seen
  * here. The driver is not asked: no helper of ours may have the GPU open any more.
  */
+import { isUseOf } from "../analysis/reset_users.ts";
 import { nameGpus, type ResetInput, scanOf } from "../analysis/reset_input.ts";
 import { busIdsOf } from "../analysis/reset_plan.ts";
-import type { Gpu } from "../model/gpu.ts";
-import type { DeviceUse } from "../model/observation.ts";
+import { printable } from "../core/text.ts";
 import type { ProcStat } from "../model/process.ts";
 import type { Blocker, ResetStep } from "../model/reset.ts";
 import type { LiveSource } from "../model/source_choice.ts";
@@ -37,7 +37,7 @@ export async function findLateUsers(
     );
     return [...uses].flatMap(([pid, reading]) => {
       // What cannot be read of somebody is on the list of what stands in the way already.
-      if (!reading.ok || !reading.value.some((use) => isOf(use, gpu))) return [];
+      if (!reading.ok || !reading.value.some((use) => isUseOf(use, gpu))) return [];
       const now = processes.findProcess(pid);
       if (now === undefined || (expected.has(pid) && isSame(now, input))) return [];
       return [`${describe(now, input)} has ${nameGpus([gpu])} open`];
@@ -51,14 +51,10 @@ function isReckonedWith({ clearedBy }: Blocker): boolean {
   return clearedBy === "plan" || clearedBy === "warning";
 }
 
-function isOf({ node }: DeviceUse, { minor }: Gpu): boolean {
-  return node.kind === "gpu" && (!minor.ok || node.minor === minor.value);
-}
-
 function isSame({ pid, startTicks }: ProcStat, input: ResetInput): boolean {
   return scanOf(input)?.processes.get(pid)?.startTicks === startTicks;
 }
 
 function describe({ pid, comm }: ProcStat, input: ResetInput): string {
-  return pid === scanOf(input)?.reader.pid ? `gpuctl itself (PID ${pid})` : `PID ${pid} (${comm})`;
+  return pid === scanOf(input)?.reader.pid ? `gpuctl itself (PID ${pid})` : `PID ${pid} (${printable(comm)})`;
 }

@@ -1,5 +1,5 @@
 /** Persistence mode after a reset: it is on again when the driver says so, not when nvidia-smi does. */
-import { formatAbsent, mapReading, type Reading } from "../core/reading.ts";
+import { absent, formatAbsent, type Reading } from "../core/reading.ts";
 import { type Milliseconds, milliseconds } from "../core/units.ts";
 import type { Gpu } from "../model/gpu.ts";
 import { findSameGpu } from "../model/gpu_identity.ts";
@@ -14,7 +14,9 @@ export interface PersistenceOptions {
   readonly patience: Milliseconds;
 }
 
-export type PersistenceWorld = Pick<World, "openSampler"> & { readonly tools: Pick<ResetTools, "closeHelpers"> };
+export type PersistenceWorld = Pick<World, "openSampler"> & {
+  readonly tools: Pick<ResetTools, "closeHelpers">;
+};
 
 /** The most that somebody waits for what was given up already. */
 export const LONGEST_PATIENCE = milliseconds(10_000);
@@ -37,12 +39,19 @@ export async function restorePersistence(
   if (late.length > 0) {
     return {
       state: "failed",
-      answer: `it was switched on, and PID ${late.join(", ")}, which was late, is still at work: that may undo it`,
+      answer: `it was switched on, and an earlier step is still at work (PID ${
+        late.join(", ")
+      }): that may undo it`,
     };
   }
   await using sampler = await openSampler(source);
   const report = await sampler.sample({ within, withUtilization: false });
   const mode = report.ok ? modeOf(gpu, report.value.gpus) : report;
   if (!mode.ok) return { state: "failed", answer: `whether it is on is not known: ${formatAbsent(mode)}` };
-  return mode.value ? result : { state: "failed", answer: "nvidia-smi said that it is on, the driver says off" };
+  if (mode.value) return result;
+  return { state: "failed", answer: "nvidia-smi said that it is on, and the driver says that it is off" };
+}
+
+function modeOf(gpu: Gpu, now: readonly Gpu[]): Reading<boolean> {
+  return findSameGpu(gpu, now)?.persistenceMode ?? absent("not-reported", "the driver lists the GPU no more");
 }

@@ -12,6 +12,8 @@ import type { StepResult } from "./reset_steps.ts";
 /** A helper that was ended is gone in some milliseconds, once the driver has closed its files. */
 const HELPER_LIMIT = milliseconds(10_000);
 const UNIT_LIMIT = milliseconds(90_000);
+/** A manager that is busy with thousands of units answers in less. */
+const ASKING_LIMIT = milliseconds(5000);
 const LONGEST_ANSWER = 500;
 
 /** Does a step that is a program's, or the closing of our own helper. @throws {TypeError} for every other kind */
@@ -27,7 +29,7 @@ export async function performStep(
     case "stop-service":
       return ofUnit(await tools.orderUnit("stop", step.unit ?? "", UNIT_LIMIT));
     case "start-service":
-      return ofUnit(await tools.orderUnit("start", step.unit ?? "", UNIT_LIMIT));
+      return await startUnit(step.unit ?? "", tools);
     case "reset":
       return await runSmi((run) => judgeResetAnswer(run, busIdsOf(step)));
     case "persistence-off":
@@ -64,6 +66,17 @@ async function closeHelper(tools: ResetTools): Promise<StepResult> {
   if (left.length === 0) return { state: "done" };
   const answer = `gpuctl's own helper (PID ${left.join(", ")}) is stuck in the driver and keeps the GPU open`;
   return { state: "timed-out", answer };
+}
+
+/** A service that dies right after its start was started well as far as systemctl is concerned. */
+async function startUnit(unit: string, tools: ResetTools): Promise<StepResult> {
+  const started = ofUnit(await tools.orderUnit("start", unit, UNIT_LIMIT));
+  if (started.state !== "done") return started;
+  const isActive = await tools.readIsActive(unit, ASKING_LIMIT);
+  if (!isActive.ok) {
+    return { state: "failed", answer: `whether it runs is not known: ${formatAbsent(isActive)}` };
+  }
+  return isActive.value ? started : { state: "failed", answer: "systemctl started it, and it does not run" };
 }
 
 function ofAnswer(answer: ResetAnswer, run: ToolRun): StepResult {

@@ -9,7 +9,7 @@ import type { LiveSource } from "../model/source_choice.ts";
 import type { LookOptions, Population, World } from "../world/ports.ts";
 import { Alarm } from "./alarm.ts";
 import { Census } from "./census.ts";
-import { answered, hidesRows } from "./isolate_job.ts";
+import { answered, hidesRows, patienceOf } from "./first_look.ts";
 
 export interface WatchSpan {
   readonly span: Milliseconds;
@@ -47,6 +47,8 @@ export interface SeenMachine<Prepared> {
   /** The same as what growth counts from; absent where there was no second look. */
   readonly baseline: Reading<DriverReport>;
   readonly tally: IsolationTally;
+  /** How far apart two looks may be before something was in their way; `undefined` for one look. */
+  readonly patience: Milliseconds | undefined;
   readonly census: Census;
   /** Why somebody may have been overlooked; `undefined` if nobody was. */
   readonly untold: Absent | undefined;
@@ -87,8 +89,10 @@ export async function watchRunning<Prepared>(
   const remarks = sampler && watch
     ? await follow(watch, { sample: async () => await add(await sampler.sample(look)) }, world)
     : [];
+  tally.end(milliseconds(Math.max(0, world.clock.monotonic() - startedAt)));
   const machine = admit(report);
   return {
+    patience: watch && patienceOf({ interval: watch.interval, look }),
     prepared,
     observation,
     machine,

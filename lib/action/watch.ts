@@ -87,7 +87,8 @@ export async function watchMachine(
   const choice = new Choice(options.choose);
   const startedAt = clock.monotonic();
   const elapsed = () => milliseconds(Math.max(0, clock.monotonic() - startedAt));
-  for (let [moments, slot] = [1, 0];; moments++) {
+  let slot = 0;
+  for (let moments = 1;; moments++) {
     const sight = await alarm.outwait(eyes.see());
     if (sight === undefined) break;
     const logged = readLog(log);
@@ -101,13 +102,15 @@ export async function watchMachine(
       xids: logged.xids,
     });
     for (const event of events) sink.tell(event);
+    const now = clock.now();
     sink.show({
-      at: clock.now(),
+      at: now,
       elapsed: elapsed(),
-      snapshot: narrow.snapshot,
+      // Where nothing has changed the driver has said so just now.
+      snapshot: sight.report.ok ? { ...narrow.snapshot, takenAt: known(now) } : narrow.snapshot,
       processesAge: sight.processesAge,
       alerts: judge.standing,
-      remarks: [...logged.problems, ...sink.remarks],
+      remarks: [...logged.problems, ...judge.problems(narrow.snapshot), ...sink.remarks],
     });
     if (untilAlert && events.some(({ event }) => event === "alert")) {
       const isOfGpus = events.some(({ event, alert }) => event === "alert" && alert.kind !== "driver");

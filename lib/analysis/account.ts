@@ -38,16 +38,26 @@ export function unattributedOf(gpu: Gpu): Reading<Bytes> {
 export function accountOf(gpu: Gpu, holders: readonly Facts[], isScanComplete: boolean): GpuAccount {
   const unattributed = unattributedOf(gpu);
   if (!unattributed.ok || unattributed.value < ROUNDING_BYTES) return { gpu, unattributed };
-  const cause = findCause(gpu, unattributed.value, holders, isScanComplete);
-  return cause === undefined ? { gpu, unattributed } : { gpu, unattributed, cause };
+  return { gpu, unattributed, cause: findCause(gpu, unattributed.value, holders, isScanComplete) };
 }
 
-function findCause(
-  gpu: Gpu,
-  left: Bytes,
-  holders: readonly Facts[],
-  isScanComplete: boolean,
-): string | undefined {
+/** How much of a GPU no process explains that was seen; `undefined` where all is explained, or the sum is not known. */
+export function unexplainedOn(gpu: Gpu, holders: readonly Facts[]): Bytes | undefined {
+  const left = unattributedOf(gpu);
+  if (!left.ok || left.value < ROUNDING_BYTES) return undefined;
+  return findSeenCause(gpu, left.value, holders) === undefined ? left.value : undefined;
+}
+
+function findCause(gpu: Gpu, left: Bytes, holders: readonly Facts[], isScanComplete: boolean): string {
+  const seen = findSeenCause(gpu, left, holders);
+  if (seen !== undefined) return seen;
+  return isScanComplete
+    ? "no process has this GPU open: a virtual machine, a kernel client, or memory that the driver lost track of after an error"
+    : "not every process could be looked at; run as root on the host to see who has the GPU open";
+}
+
+/** What of that which was seen explains memory that no context is listed with. */
+function findSeenCause(gpu: Gpu, left: Bytes, holders: readonly Facts[]): string | undefined {
   const users = holders.filter(({ devices }) =>
     devices.some((device) => device.gpu === gpu.uuid && isTrue(device.isMapped))
   );
@@ -72,15 +82,10 @@ function findCause(
     return `managed memory (cudaMallocManaged) is listed with no process; it can only belong to PID ${pids}`;
   }
   if (isTrue(gpu.displayActive)) return "a display is driven by this GPU";
-  if (watchers > 0) {
-    return `held by ${
-      users.map(({ process }) => `PID ${process.pid}`).join(", ")
-    }, which the driver does not list`;
-  }
-  if (!isScanComplete) {
-    return "not every process could be looked at; run as root on the host to see who has the GPU open";
-  }
-  return "no process has this GPU open: a virtual machine, a kernel client, or memory that the driver lost track of after an error";
+  if (watchers === 0) return undefined;
+  return `held by ${
+    users.map(({ process }) => `PID ${process.pid}`).join(", ")
+  }, which the driver does not list`;
 }
 
 function isTrue(reading: Reading<boolean>): boolean {

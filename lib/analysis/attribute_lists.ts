@@ -10,7 +10,7 @@ import { standInUuid } from "../model/gpu_identity.ts";
 import { identifiedGpu } from "../model/identified_gpu.ts";
 import type { ListedHolder, ListedUse } from "../model/listed_holder.ts";
 import type { GpuAccount, Holder, HolderDevice, Host, Problem, Snapshot } from "../model/snapshot.ts";
-import { accountOf, unattributedOf } from "./account.ts";
+import { accountOf } from "./account.ts";
 import { sumContexts } from "./facts.ts";
 import { reportProblems } from "./report_problems.ts";
 
@@ -40,8 +40,7 @@ export function attributeLists(look: ListedLook): Snapshot {
     simulated: false,
     host,
     driver: report.ok ? known(report.value.driver) : report,
-    // Of a text nobody can say whether nvidia-smi saw every process: in a container it lists none of the others.
-    gpus: gpus.map((gpu) => accountOf(gpu, [], false)),
+    gpus: gpus.map(bareAccount),
     holders: holdersOfLists(gpus, { listed, why }),
     ghosts: [],
     problems: [
@@ -54,9 +53,9 @@ export function attributeLists(look: ListedLook): Snapshot {
   };
 }
 
-/** A GPU of which no number but used and contexts is needed. */
+/** The account of a GPU whose processes nobody looked at: memory without a context may be anybody's. */
 export function bareAccount(gpu: Gpu): GpuAccount {
-  return { gpu, unattributed: unattributedOf(gpu) };
+  return accountOf(gpu, [], false);
 }
 
 /** Every process that a list names, by pid. `why` stands for all that lists do not say. */

@@ -1,5 +1,5 @@
 /** The exit status of a cleaning. */
-import type { EXIT } from "../core/errors.ts";
+import { type EXIT, worstEnding } from "../core/errors.ts";
 import type { Cleanup, EndOutcome } from "../model/cleanup.ts";
 
 const IS_DONE = {
@@ -13,9 +13,22 @@ const IS_DONE = {
   "memory-held": false,
 } as const satisfies Record<EndOutcome, boolean>;
 
-/** `ok` when clean or cleaned, `partial` when something withstood, `finding` for a plan, or memory that nobody may free. */
-export function endingOf({ isPlan, acts, ghosts }: Cleanup): keyof typeof EXIT {
-  if (isPlan) return acts.length > 0 || ghosts.length > 0 ? "finding" : "ok";
+/** Whether all that a cleaning rests on was seen: only then is nothing found the same as nothing there. */
+export function isProven({ unreadGpus, sight }: Pick<Cleanup, "unreadGpus" | "sight">): boolean {
+  return unreadGpus.length === 0 && sight.gaps.length === 0;
+}
+
+/**
+ * `ok` when clean or cleaned and all of it seen, `partial` when something withstood, `finding` for a plan, for memory that
+ * nobody may free, and for what was left behind and is spared for now; `unavailable` for nothing found by half a look.
+ */
+export function endingOf(cleanup: Cleanup): keyof typeof EXIT {
+  return worstEnding([endingOfFound(cleanup), isProven(cleanup) ? "ok" : "unavailable"]);
+}
+
+function endingOfFound({ isPlan, acts, ghosts, kept }: Cleanup): keyof typeof EXIT {
+  const isHeld = ghosts.length > 0 || kept.some(({ isSpared }) => isSpared);
+  if (isPlan) return acts.length > 0 || isHeld ? "finding" : "ok";
   if (acts.some(({ outcome }) => !IS_DONE[outcome])) return "partial";
-  return ghosts.length > 0 ? "finding" : "ok";
+  return isHeld ? "finding" : "ok";
 }

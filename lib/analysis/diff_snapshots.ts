@@ -1,4 +1,4 @@
-/** What changed between two snapshots of one machine. Pure; GPUs are matched by UUID, processes by pid and start time. */
+/** What changed between two snapshots of one machine. Pure; GPUs are matched by the best key that both have, processes by pid and start time. */
 import type { GpuUuid, Pid } from "../core/ids.ts";
 import { absent, known, type Reading } from "../core/reading.ts";
 import { type Bytes, bytes, formatBytes } from "../core/units.ts";
@@ -19,6 +19,7 @@ import { changesOn, handoversOn, type Pair } from "./diff_changes.ts";
 import { describeComparison } from "./diff_comparison.ts";
 import { whyNotTrusted } from "./diff_gpu.ts";
 import { admitHiddenRows } from "./diff_hidden.ts";
+import { withSameIds } from "./diff_same_gpus.ts";
 import { collectLeftovers, keepersOf, newcomersOn } from "./diff_keepers.ts";
 import { VISIBILITY_BYTES } from "./unlisted_bytes.ts";
 import { describeHandover } from "./diff_leftovers.ts";
@@ -34,8 +35,10 @@ const NOT_A_JOB = absent("not-supported", "two snapshots show no job");
 /** Compares two snapshots. Changes up to `tolerance` are none. */
 export function diffSnapshots(before: NamedSnapshot, after: NamedSnapshot, tolerance: Bytes): SnapshotDiff {
   const pair: Pair = {
-    before: admitHiddenRows(before.snapshot),
-    after: admitHiddenRows(after.snapshot),
+    ...withSameIds({
+      before: admitHiddenRows(before.snapshot),
+      after: admitHiddenRows(after.snapshot),
+    }),
     tolerance,
   };
   const uuids = new Set([...pair.before.gpus, ...pair.after.gpus].map(({ gpu }) => gpu.uuid));
@@ -64,14 +67,16 @@ function compareGpu(uuid: GpuUuid, pair: Pair): ComparedGpu {
   );
   const shown = after ?? before;
   if (!shown) throw new Error(`Cannot compare GPU ${uuid}: neither snapshot has it`);
-  if (!before || !after) return halfSeen(shown, before, after);
+  if (!before || !after) return halfSeen(shown, before, pair);
   const changes = changesOn(before, after, pair);
   const handovers = handoversOn(before, after, changes, pair.tolerance);
   const account = accountChange(before, after, () => false);
   const frame: Frame = { before, after, changes, handovers, account, pair };
   return {
     diff: {
-      ...describeGpu(shown, before, after),
+      ...describeGpu(shown),
+      before: before.memoryUsed,
+      after: after.memoryUsed,
       left: leftOf(frame),
       verdict: judge(frame),
     },
@@ -80,28 +85,23 @@ function compareGpu(uuid: GpuUuid, pair: Pair): ComparedGpu {
   };
 }
 
-function describeGpu(shown: Gpu, before: Gpu | undefined, after: Gpu | undefined) {
-  const missing = absent("lost", "the snapshot does not have this GPU");
-  return {
-    uuid: shown.uuid,
-    index: shown.index,
-    name: shown.name,
-    before: before?.memoryUsed ?? missing,
-    peak: NOT_A_JOB,
-    jobPeak: NOT_A_JOB,
-    after: after?.memoryUsed ?? missing,
-    others: NOT_A_JOB,
-  };
+function describeGpu({ uuid, index, name }: Gpu) {
+  return { uuid, index, name, peak: NOT_A_JOB, jobPeak: NOT_A_JOB, others: NOT_A_JOB };
 }
 
-function halfSeen(shown: Gpu, before: Gpu | undefined, after: Gpu | undefined): ComparedGpu {
-  const reason = absent(
-    "lost",
-    after ? "it is not in the first snapshot" : "it is not in the second snapshot",
-  );
-  const verdict: GpuVerdict = { kind: "unknown", reason };
+/** A GPU that only one snapshot has. Why the other lacks it may stand there; a text may have left it out. */
+function halfSeen(shown: Gpu, before: Gpu | undefined, pair: Pair): ComparedGpu {
+  const [other, which] = before ? [pair.after, "second"] : [pair.before, "first"];
+  const reason = other.problems.find(({ subject }) => subject === `GPU ${shown.index}`)?.reason ??
+    absent("not-reported", `it is not in the ${which} snapshot`);
   return {
-    diff: { ...describeGpu(shown, before, after), left: reason, verdict },
+    diff: {
+      ...describeGpu(shown),
+      before: before ? shown.memoryUsed : reason,
+      after: before ? reason : shown.memoryUsed,
+      left: reason,
+      verdict: { kind: "unknown", reason },
+    },
     changes: [],
     handovers: [],
   };

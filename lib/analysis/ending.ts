@@ -15,7 +15,7 @@ import type { DeadContext, Facts } from "./facts.ts";
 import { findPossiblyKept } from "./ghosts.ts";
 import type { JudgedHolder, Judgement } from "./judge.ts";
 import { ancestorsOf } from "./lineage.ts";
-import { whyProtected } from "./protection.ts";
+import { isOutside, whyProtected } from "./protection.ts";
 import { isOfNamedContainer, whyNotChosen } from "./selection.ts";
 
 export { DEFAULT_CLASSES, type EndingPolicy, WIDENING_CLASSES } from "./ending_policy.ts";
@@ -46,6 +46,8 @@ export interface Kept {
   readonly pid: Pid;
   readonly class: HolderClass;
   readonly why: string;
+  /** Whether it is what the cleaning is about, and is left alone for now or for want of proof: it holds on. */
+  readonly isSpared: boolean;
 }
 
 export interface EndingPlan {
@@ -78,7 +80,10 @@ export function planEnding(first: TimedJudgement, second: TimedJudgement, policy
     const { process } = holder.facts;
     const why = whyKept(holder, before.get(process.pid), { first, second, policy });
     if (why === undefined) acts.push(actOn(holder, second, keepers));
-    else kept.push({ pid: process.pid, class: holder.verdict.class, why });
+    else {
+      const isSpared = isMeant(holder, second, policy);
+      kept.push({ pid: process.pid, class: holder.verdict.class, why, isSpared });
+    }
   }
   return { acts: acts.sort((a, b) => a.depth - b.depth || a.identity.pid - b.identity.pid), kept };
 }
@@ -102,6 +107,13 @@ function whyKept(holder: JudgedHolder, earlier: JudgedHolder | undefined, frame:
   return whyProtected(holder, { judgement, policy }) ?? whyUnproven(holder, earlier, frame) ??
     whyNotChosen(holder.facts, policy) ?? whyNotIdle(holder.facts, policy) ??
     whyTooSmall(holder.facts, frame);
+}
+
+/** Whether a holder is within what was asked for, left aside how old, how busy or how well seen it is. */
+function isMeant(holder: JudgedHolder, { judgement }: TimedJudgement, policy: EndingPolicy): boolean {
+  const { facts } = holder;
+  return !isOutside(holder, { judgement, policy }) && whyNotChosen(facts, policy) === undefined &&
+    whyNotIdle(facts, policy) === undefined && whyTooLittle(facts, { judgement, policy }) === undefined;
 }
 
 function whyUnproven(
@@ -133,8 +145,15 @@ function whyTooSmall(facts: Facts, { second, policy }: Frame): string | undefine
   const age = (second.ticks - facts.process.startTicks) * TICK_MS;
   const isNamed = policy.pids?.has(facts.process.pid) ?? false;
   if (!isNamed && age < policy.minAge) return `is younger than ${policy.minAge / 1000} s`;
+  return whyTooLittle(facts, { judgement: second.judgement, policy });
+}
+
+function whyTooLittle(
+  facts: Facts,
+  { judgement, policy }: { readonly judgement: Judgement; readonly policy: EndingPolicy },
+): string | undefined {
   if (policy.minBytes === 0) return undefined;
-  const held = heldBytes(facts, second);
+  const held = heldBytes(facts, { judgement });
   if (held === null) return "how much it holds is not known";
   return held < policy.minBytes ? "holds less than the minimum" : undefined;
 }

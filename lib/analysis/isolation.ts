@@ -9,7 +9,7 @@ import type {
   IsolationVerdict,
   IsolationVerdictKind,
 } from "../model/isolation.ts";
-import type { IsolationInput } from "./isolation_input.ts";
+import { type IsolationInput, machineOf } from "./isolation_input.ts";
 import { judgeIntruders } from "./isolation_intruders.ts";
 import { isolationNotes } from "./isolation_notes.ts";
 import { allowanceOf } from "./isolation_place.ts";
@@ -26,7 +26,8 @@ export const ISOLATION_ENDINGS = {
 } as const satisfies Record<IsolationVerdictKind, keyof typeof EXIT>;
 
 /** The verdict, with a cause and a fix for each violation. Never `isolated` while anything was left unseen. */
-export function judgeIsolation(input: IsolationInput): IsolationVerdict {
+export function judgeIsolation(seen: IsolationInput): IsolationVerdict {
+  const input = { ...seen, machine: machineOf(seen) };
   const { tally, threshold, machine } = input;
   const jobs = new JobContexts(machine.gpus, tally, (pid) => input.whose(pid) === "job");
   const general = generalProblems(input);

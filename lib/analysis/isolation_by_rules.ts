@@ -2,7 +2,7 @@
 import type { Gpu } from "../model/gpu.ts";
 import type { AllowedDevice, IsolationVerdict, IsolationViolation } from "../model/isolation.ts";
 import { findSuspicions, growthOf, verdictOf } from "./isolation.ts";
-import type { IsolationInput } from "./isolation_input.ts";
+import { type IsolationInput, machineOf } from "./isolation_input.ts";
 import { judgeIntruders } from "./isolation_intruders.ts";
 import { lookNotes } from "./isolation_notes.ts";
 import { allowanceOf } from "./isolation_place.ts";
@@ -11,13 +11,17 @@ import { JobContexts } from "./isolation_ranks.ts";
 import { type JudgedContexts, judgeStrays } from "./isolation_strays.ts";
 import { divideByRules, type Division, type DivisionInput, type RuleGroup } from "./rule_groups.ts";
 
-type Evidence = Pick<IsolationInput, "baseline" | "threshold" | "processes" | "untold" | "remarks">;
+type Evidence = Pick<
+  IsolationInput,
+  "baseline" | "threshold" | "processes" | "untold" | "remarks" | "patience"
+>;
 
 /** Everything that was seen of a machine. */
 export interface MachineInput extends DivisionInput, Evidence {}
 
 /** The verdict on a machine. Never `isolated` while it was left open which rule is for a process with a context. */
-export function judgeByRules(input: MachineInput): IsolationVerdict {
+export function judgeByRules(seen: MachineInput): IsolationVerdict {
+  const input = { ...seen, machine: machineOf(seen) };
   const { machine, tally, threshold, rules } = input;
   const division = divideByRules(input);
   const whole: IsolationInput = {

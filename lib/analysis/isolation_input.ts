@@ -1,6 +1,6 @@
 import type { Pid } from "../core/ids.ts";
 import type { Absent, Reading } from "../core/reading.ts";
-import type { Bytes } from "../core/units.ts";
+import type { Bytes, Milliseconds } from "../core/units.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { AllowedDevice, IsolatedProcess } from "../model/isolation.ts";
 import type { Process } from "../model/process.ts";
@@ -16,7 +16,7 @@ export interface IsolationInput {
   readonly allowed: readonly AllowedDevice[];
   /** A context of more than this on another GPU is a violation. */
   readonly threshold: Bytes;
-  /** The machine's GPUs, all of which are watched. */
+  /** The machine's GPUs, all of which are watched. Those that came up later are judged with them. */
   readonly machine: Pick<DriverReport, "gpus" | "unreadableGpus">;
   /** The look that growth counts from: before the job started, or the first of several at one that ran already. */
   readonly baseline: Reading<DriverReport>;
@@ -28,6 +28,8 @@ export interface IsolationInput {
   whose(pid: Pid): Whose;
   /** Why some process may have been the job's without being known for it; `undefined` if none can. */
   readonly untold: Absent | undefined;
+  /** How far apart two looks may be before something was in their way; however far unless told. */
+  readonly patience?: Milliseconds | undefined;
   /** What reading the program's source has found. */
   readonly lint: readonly Finding[];
   /** Whether the job was to have its GPUs for itself: contexts of others there are violations, and notes otherwise. */
@@ -40,4 +42,12 @@ export interface IsolationInput {
   readonly frameworks?: ReadonlyMap<Pid, Framework>;
   /** What else the reader has to know; the first of the notes. */
   readonly remarks?: readonly string[];
+}
+
+/** The machine with the GPUs that were not there at first: what has a context on one of them is judged like any other. */
+export function machineOf(
+  { machine, tally }: Pick<IsolationInput, "machine" | "tally">,
+): IsolationInput["machine"] {
+  const late = tally.gpus.filter(({ uuid }) => !machine.gpus.some((gpu) => gpu.uuid === uuid));
+  return late.length === 0 ? machine : { ...machine, gpus: [...machine.gpus, ...late] };
 }

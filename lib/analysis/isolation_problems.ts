@@ -2,7 +2,7 @@
 import type { Pid } from "../core/ids.ts";
 import { type Absent, absent, formatAbsent, type Reading } from "../core/reading.ts";
 import { printable } from "../core/text.ts";
-import type { Bytes } from "../core/units.ts";
+import { type Bytes, formatDuration } from "../core/units.ts";
 import { contextsOf, type Gpu } from "../model/gpu.ts";
 import type { Problem } from "../model/snapshot.ts";
 import type { IsolationInput } from "./isolation_input.ts";
@@ -11,18 +11,30 @@ import type { WatchedContext, WatchedGpu } from "./isolation_tally.ts";
 const NO_LOOK = absent("not-reported", "the job ended before a look was taken");
 
 /** What concerns the machine as a whole. */
-export function generalProblems({ tally, machine, untold, allowed }: IsolationInput): readonly Problem[] {
+export function generalProblems(
+  { tally, machine, untold, allowed, patience }: IsolationInput,
+): readonly Problem[] {
   const problems: Problem[] = [];
   const note = (subject: string, reason: Absent, message: string) =>
     problems.push({ subject, reason, message });
   const { count, reason } = tally.missed;
-  if (tally.looks === 0 && !machine.gpus.every(({ uuid }) => tally.isAccounted(uuid))) {
+  const isAccounted = machine.gpus.every(({ uuid }) => tally.isAccounted(uuid));
+  if (tally.looks === 0 && !isAccounted) {
     note("the GPUs", reason ?? NO_LOOK, "No look at the GPUs was answered while the job ran");
   } else if (reason) {
     note(
       "the GPUs",
       reason,
       `${count} of ${count + tally.looks} looks were not answered: ${formatAbsent(reason)}`,
+    );
+  }
+  if (patience !== undefined && tally.longestGap > patience && reason === undefined && !isAccounted) {
+    note(
+      "the GPUs",
+      absent("not-asked", "gpuctl did not run, or had to wait for the machine"),
+      `For ${
+        formatDuration(tally.longestGap)
+      } no look was taken: gpuctl did not run, or had to wait for the machine`,
     );
   }
   const unreadable = machine.unreadableGpus[0]?.reason ?? tally.unreadable;

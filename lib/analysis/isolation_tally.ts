@@ -51,6 +51,7 @@ interface Watch {
 /** Sums samples up. Give them in the order of time. */
 export class IsolationTally {
   readonly #gpus = new Map<GpuUuid, Watch>();
+  readonly #met = new Map<GpuUuid, Gpu>();
   readonly #accounted = new Set<GpuUuid>();
   #looks = 0;
   #missed = 0;
@@ -58,6 +59,11 @@ export class IsolationTally {
   #unreadable: Absent | undefined;
   #lastAt = milliseconds(0);
   #longestGap = milliseconds(0);
+
+  /** Every GPU that some look showed, as the first of these did. */
+  get gpus(): readonly Gpu[] {
+    return [...this.#met.values()];
+  }
 
   /** Looks that were answered. */
   get looks(): number {
@@ -74,7 +80,7 @@ export class IsolationTally {
     return this.#unreadable;
   }
 
-  /** The longest time without an answer, the one before the first included. */
+  /** The longest time without an answer, the one before the first included, and that before the end once it was told. */
   get longestGap(): Milliseconds {
     return this.#longestGap;
   }
@@ -90,6 +96,11 @@ export class IsolationTally {
     this.#lastAt = at;
     this.#unreadable ??= report.value.unreadableGpus[0]?.reason;
     for (const gpu of report.value.gpus) this.#addGpu(gpu);
+  }
+
+  /** Tells when the watch ended: nothing was seen since the last look. */
+  end(at: Milliseconds): void {
+    if (this.#looks > 0) this.#longestGap = milliseconds(Math.max(this.#longestGap, at - this.#lastAt));
   }
 
   /**
@@ -117,7 +128,9 @@ export class IsolationTally {
     return watch ? { ...watch, contexts: [...watch.contexts.values()] } : NEVER_SEEN;
   }
 
-  #addGpu({ uuid, memoryUsed, processList }: Gpu): void {
+  #addGpu(gpu: Gpu): void {
+    const { uuid, memoryUsed, processList } = gpu;
+    if (!this.#met.has(uuid)) this.#met.set(uuid, gpu);
     const watch: Watch = this.#gpus.get(uuid) ?? { ...NEVER_SEEN, contexts: new Map() };
     this.#gpus.set(uuid, watch);
     watch.looks++;

@@ -6,6 +6,8 @@ import { busIdsOf } from "./reset_plan.ts";
 import type { OwnKill } from "./reset_input.ts";
 
 const MICROSECONDS_PER_TICK = 10_000;
+/** What the two clocks of one moment may lie apart: they are read one after the other. */
+const CLOCK_TOLERANCE_US = 1_000_000;
 
 type Fields = Readonly<Record<string, unknown>>;
 type Moment = Pick<Observation, "host" | "takenAt" | "ticks">;
@@ -44,7 +46,9 @@ function* eachOutcome(record: string, { host, takenAt, ticks }: Moment): Generat
     const entry = parseLine(line);
     if (entry === undefined || entry["bootId"] !== bootId || entry["event"] !== "outcome") continue;
     const at = Date.parse(String(entry["at"])) * 1000 - bootedAt;
-    yield { entry, at: Number.isFinite(at) && at >= 0 ? at : undefined };
+    // A clock that was set meanwhile gives moments that cannot be.
+    const isPossible = at >= 0 && at <= ticks * MICROSECONDS_PER_TICK + CLOCK_TOLERANCE_US;
+    yield { entry, at: isPossible ? at : undefined };
   }
 }
 

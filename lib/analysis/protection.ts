@@ -26,8 +26,26 @@ export function whyProtected(holder: JudgedHolder, options: ProtectionOptions): 
     whyWatchedOver(facts, policy) ?? whyNeighboured(facts, options);
 }
 
+/**
+ * Says whether a holder is outside of what a cleaning is about, whatever state it is in: of another class, protected by
+ * name, somebody else's, or part of what lives. Whoever is inside and is not ended still holds what it holds.
+ */
+export function isOutside({ facts, verdict }: JudgedHolder, options: ProtectionOptions): boolean {
+  const { policy } = options;
+  return !ENDABLE.has(verdict.class) || !policy.classes.has(verdict.class) || isOthers(facts) ||
+    policy.protect.some((pattern) => matchesPattern(facts, pattern)) ||
+    whyIrreplaceable({ facts, verdict }) !== undefined || whyWatchedOver(facts, policy) !== undefined ||
+    whyNeighboured(facts, options) !== undefined;
+}
+
+/** Without root only one's own processes can be ended. */
+function isOthers({ process, scan: { reader } }: Facts): boolean {
+  return !reader.isRoot && !(process.uid.ok && process.uid.value === reader.uid);
+}
+
 /** Nobody may name these. */
-function whyUntouchable({ process, scan: { reader } }: Facts): string | undefined {
+function whyUntouchable(facts: Facts): string | undefined {
+  const { process, scan: { reader } } = facts;
   if (!(reader.isInitialPidNamespace.ok && reader.isInitialPidNamespace.value)) {
     return "is seen from inside a PID namespace, which shows too little to judge";
   }
@@ -35,9 +53,7 @@ function whyUntouchable({ process, scan: { reader } }: Facts): string | undefine
   if (reader.ownPids.includes(process.pid) || reader.ancestorPids.includes(process.pid)) {
     return "gpuctl runs under it";
   }
-  if (!reader.isRoot && !(process.uid.ok && process.uid.value === reader.uid)) {
-    return "belongs to another user";
-  }
+  if (isOthers(facts)) return "belongs to another user";
   if (process.state === "D") return "is in state D: no signal reaches it";
   if (isInStateD(process)) return "has a thread in state D: no signal ends it";
   if (process.state === "t") return "is halted by a debugger";

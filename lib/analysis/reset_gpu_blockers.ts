@@ -1,9 +1,9 @@
 /** What stands in the way of a reset in the state of one GPU, and what of that state a reset throws away. */
-import { formatAbsent } from "../core/reading.ts";
+import { formatAbsent, type Reading } from "../core/reading.ts";
 import { plural } from "../core/text.ts";
 import { contextsOf, type Gpu } from "../model/gpu.ts";
 import type { Blocker, BlockerClearer, BlockerKind, GpuResetNeed } from "../model/reset.ts";
-import { isTrue, type ResetInput, scanOf } from "./reset_input.ts";
+import { isTrue, machineGpus, nameGpus, type ResetInput, scanOf } from "./reset_input.ts";
 
 /** Words of a blocker in the order in which people read them: who, why, what to do. */
 type Sentence = readonly [who: string, why: string, remedy: string];
@@ -12,6 +12,7 @@ type Sentence = readonly [who: string, why: string, remedy: string];
 export function findGpuBlockers(input: ResetInput, needs: readonly GpuResetNeed[]): Blocker[] {
   return input.gpus.flatMap((gpu) => [
     ...findIdentity(gpu, input),
+    ...findDoubles(gpu, input),
     ...findReboot(gpu, needs),
     ...findPersistence(gpu),
     ...findDisplay(gpu, input),
@@ -42,6 +43,27 @@ function findIdentity(gpu: Gpu, { gpus }: ResetInput): Blocker[] {
     ]));
   }
   return found;
+}
+
+/** A GPU is named by its address, and its users are found by its number: what two share tells neither. */
+function findDoubles(gpu: Gpu, input: ResetInput): Blocker[] {
+  const others = machineGpus(input).filter((other) => other !== gpu);
+  const sharing = [
+    ["the UUID", others.filter(({ uuid }) => uuid === gpu.uuid)],
+    ["the PCI address", others.filter(({ busId }) => isSameReading(busId, gpu.busId))],
+    ["the device number", others.filter(({ minor }) => isSameReading(minor, gpu.minor))],
+  ] as const;
+  return sharing.filter(([, doubles]) => doubles.length > 0).map(([what, doubles]) =>
+    of(gpu, "driver", "nobody", [
+      "identity",
+      `the driver gives ${what} of it to ${nameGpus(doubles)} too: which one is meant cannot be told`,
+      "see what the driver says of them: gpuctl snapshot; if it stays, reboot",
+    ])
+  );
+}
+
+function isSameReading<T>(a: Reading<T>, b: Reading<T>): boolean {
+  return a.ok && b.ok && a.value === b.value;
 }
 
 function findReboot(gpu: Gpu, needs: readonly GpuResetNeed[]): Blocker[] {

@@ -1,25 +1,20 @@
 /** Everybody who has a GPU open, by name, and who may take it from them. */
-import type { GpuUuid, Pid } from "../core/ids.ts";
+import type { Pid } from "../core/ids.ts";
 import { plural, quoteArguments } from "../core/text.ts";
 import { contextsOf, type Gpu } from "../model/gpu.ts";
 import type { Process } from "../model/process.ts";
 import type { Blocker } from "../model/reset.ts";
 import type { GpuService } from "../model/reset_facts.ts";
-import type { Holder } from "../model/snapshot.ts";
 import { isInStateD } from "./facts.ts";
 import { findEvictable } from "./reset_eviction.ts";
 import { isOlderThan } from "./reset_links.ts";
-import { isTrue, nameProcess, type ResetInput, scanOf } from "./reset_input.ts";
-import { findRole } from "./roles.ts";
+import { isTrue, machineGpus, nameProcess, type ResetInput } from "./reset_input.ts";
+import { findOwnOpening, type GpuUser, hasPartOf, usersOf } from "./reset_users.ts";
+import { findNamedRole, findRole } from "./roles.ts";
 
-/** One process on one GPU, with all that is known of it. */
-export interface GpuUser {
-  readonly pid: Pid;
-  readonly gpu: Gpu;
-  readonly process: Process | undefined;
-  readonly holder: Holder | undefined;
-  /** Has memory of it, or has it mapped: more than an open descriptor. */
-  readonly holds: boolean;
+interface UserUse {
+  readonly user: GpuUser;
+  readonly why: string;
 }
 
 /** What takes a process away from a GPU. */
@@ -28,38 +23,15 @@ type Verdict = Pick<Blocker, "kind" | "why" | "remedy" | "clearedBy" | "unit">;
 /** One blocker for each process on each chosen GPU. None is left out: who only has it open makes a reset fail as well. */
 export function findProcessBlockers(input: ResetInput): Blocker[] {
   const evictable = findEvictable(input);
-  return input.gpus.flatMap((gpu) =>
-    usersOf(gpu, input).map((user): Blocker => ({
+  return input.gpus.flatMap((gpu) => [
+    ...findOwnOpening(gpu, input),
+    ...usersOf(gpu, input).map((user): Blocker => ({
       gpu: gpu.uuid,
       pid: user.pid,
       who: nameProcess(user.pid, input),
       ...judgeUser(user, input, evictable),
-    }))
-  );
-}
-
-/** Every process that has a GPU open, mapped or memory on it, ourselves left out. */
-export function usersOf(gpu: Gpu, input: ResetInput): GpuUser[] {
-  const scan = scanOf(input);
-  const own = new Set(scan?.reader.ownPids ?? []);
-  const open = [...scan?.uses ?? []].filter(([, uses]) =>
-    uses.some(({ node }) => node.kind === "gpu" && (!gpu.minor.ok || node.minor === gpu.minor.value))
-  ).map(([pid]) => pid);
-  const listed = input.snapshot.holders.filter(({ devices }) => devices.some((each) => each.gpu === gpu.uuid))
-    .map(({ pid }) => pid);
-  return [...new Set([...open, ...listed])].filter((pid) => !own.has(pid)).sort((a, b) => a - b).map(
-    (pid) => {
-      const holder = input.snapshot.holders.find((each) => each.pid === pid);
-      const process = scan?.processes.get(pid);
-      return { pid, gpu, process, holder, holds: hasPart(holder, gpu.uuid) };
-    },
-  );
-}
-
-function hasPart(holder: Holder | undefined, gpu: GpuUuid): boolean {
-  const device = holder?.devices.find((each) => each.gpu === gpu);
-  if (device === undefined) return false;
-  return isTrue(device.isMapped) || (device.contextBytes.ok && device.contextBytes.value > 0);
+    })),
+  ]);
 }
 
 function judgeUser(user: GpuUser, input: ResetInput, evictable: ReadonlySet<Pid>): Verdict {
@@ -75,7 +47,7 @@ function judgeUser(user: GpuUser, input: ResetInput, evictable: ReadonlySet<Pid>
   }
   const unit = unitOf(user);
   const service = findService(pid, isSystemUnit(user) ? unit : undefined, input);
-  if (service !== undefined) return judgeService(service, user, why);
+  if (service !== undefined) return judgeService(service, { user, why }, input);
   const role = process && findRole(process);
   if (role?.kind === "role" && role.role === "mps-server") return judgeMps(user, why);
   if (role?.kind === "role" && role.role === "display") return judgeDisplay(input, why);
@@ -87,8 +59,8 @@ function judgeUser(user: GpuUser, input: ResetInput, evictable: ReadonlySet<Pid>
       clearedBy: "evict",
     };
   }
-  if (role?.kind === "role" && role.unit !== undefined && isSystemUnit(user)) {
-    return { ...stoppable(role.unit, why), kind: "service" };
+  if (process && role?.kind === "role" && role.unit !== undefined && isSystemUnit(user)) {
+    return { kind: "service", ...judgeUnit(role.unit, { process, why }, input) };
   }
   // Ended by a signal, a daemon of the driver may leave the GPU worse than before.
   const remedy = remedyByOwner(user) ?? (role?.kind === "role" ? STOP_PROPERLY : remedyBySignal(user));
@@ -125,13 +97,30 @@ function stoppable(unit: string, why: string): Omit<Verdict, "kind"> {
   return { unit, why: `${why}; runs in ${unit}`, remedy: stopOrder(unit), clearedBy: "stop-services" };
 }
 
+/**
+ * A unit of which nothing is known but its name may be anybody's training, or run everybody's: while one of its processes
+ * has memory, on whichever GPU, it is at work.
+ */
+function judgeUnit(
+  unit: string,
+  { process, why }: { readonly process: Process; readonly why: string },
+  { snapshot }: ResetInput,
+): Omit<Verdict, "kind"> {
+  const verdict = stoppable(unit, why);
+  const worker = snapshot.holders.find(({ owner, devices }) =>
+    owner.ok && owner.value.unit === unit && devices.some(hasPartOf)
+  );
+  if (worker === undefined || findNamedRole(process)?.kind === "role") return verdict;
+  const work = `PID ${worker.pid} of it has memory on a GPU: that is work, which nobody but you may stop`;
+  return { why: `${verdict.why}; ${work}`, remedy: verdict.remedy, clearedBy: "nobody" };
+}
+
 /** To be pasted into a shell: a cgroup is named by whoever makes it. */
 function stopOrder(unit: string): string {
   return quoteArguments(["systemctl", "stop", unit]);
 }
 
-function judgeService(service: GpuService, user: GpuUser, why: string): Verdict {
-  const { kind, unit } = service;
+function judgeService({ kind, unit }: GpuService, { user, why }: UserUse, input: ResetInput): Verdict {
   const { gpu } = user;
   if (kind === "persistence-daemon" && isTrue(gpu.persistenceMode)) {
     return {
@@ -143,7 +132,7 @@ function judgeService(service: GpuService, user: GpuUser, why: string): Verdict 
     };
   }
   if (kind === "fabric-manager") return judgeFabricManager(unit, gpu, why);
-  if (kind === "mps") return { ...judgeMps(user, why), ...stoppable(unit, describeMps(user, why)) };
+  if (kind === "mps") return judgeMpsService(unit, { user, why }, input);
   if (kind === "display-manager") return { kind: "display", ...stoppable(unit, why) };
   return { kind: kind === "imex" ? "imex" : "service", ...stoppable(unit, why) };
 }
@@ -159,6 +148,15 @@ function judgeFabricManager(unit: string, gpu: Gpu, why: string): Verdict {
     remedy: "leave it running",
     clearedBy: "warning",
   };
+}
+
+/** It serves all GPUs with one daemon: whoever stops that ends every client, on each of them. */
+function judgeMpsService(unit: string, { user, why }: UserUse, input: ResetInput): Verdict {
+  const isServing = machineGpus(input).some(({ processList }) =>
+    processList.state !== "known" || contextsOf(processList).some(({ kind }) => kind === "mps-client")
+  );
+  const verdict = judgeMps(user, why);
+  return isServing ? verdict : { ...verdict, ...stoppable(unit, verdict.why) };
 }
 
 function judgeMps(user: GpuUser, why: string): Verdict {

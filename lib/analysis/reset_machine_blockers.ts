@@ -2,6 +2,7 @@
 import { formatAbsent } from "../core/reading.ts";
 import { plural } from "../core/text.ts";
 import { contextsOf } from "../model/gpu.ts";
+import { findSilence } from "../model/observation.ts";
 import type { Blocker, BlockerClearer, BlockerKind } from "../model/reset.ts";
 import { isTrue, machineGpus, type ResetInput, scanOf } from "./reset_input.ts";
 
@@ -29,7 +30,7 @@ export function findClockBlockers(input: ResetInput): Blocker[] {
     ...of("driver", "nobody", ["PCI address", "it cannot be named to nvidia-smi", "gpuctl snapshot"]),
     gpu: uuid,
   }));
-  return [...findRights(input), ...findSilence(input), ...unnamed];
+  return [...findRights(input), ...findNoAnswer(input), ...unnamed];
 }
 
 function findRights({ flags: { isRoot } }: ResetInput): Blocker[] {
@@ -41,9 +42,9 @@ function findRights({ flags: { isRoot } }: ResetInput): Blocker[] {
 
 function findDriver(input: ResetInput): Blocker[] {
   const { smiPath } = input;
-  if (smiPath.ok) return findSilence(input);
+  if (smiPath.ok) return findNoAnswer(input);
   return [
-    ...findSilence(input),
+    ...findNoAnswer(input),
     of("driver", "nobody", [
       "nvidia-smi",
       `it does the reset and cannot be run: ${formatAbsent(smiPath)}`,
@@ -52,8 +53,8 @@ function findDriver(input: ResetInput): Blocker[] {
   ];
 }
 
-function findSilence({ observation: { report, problems } }: ResetInput): Blocker[] {
-  const silence = report.ok ? problems.find(({ subject }) => subject === "driver")?.reason : report;
+function findNoAnswer({ observation }: ResetInput): Blocker[] {
+  const silence = findSilence(observation);
   if (silence === undefined) return [];
   return [
     of("driver", "nobody", [

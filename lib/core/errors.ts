@@ -55,11 +55,6 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What a system call's error says is the matter, without the call and the path: the sentence around it names them. */
-export function stateOf(error: unknown): string {
-  return messageOf(error).replace(/^(E[A-Z0-9]+: [^,]+), .*$/s, "$1");
-}
-
 /** The errno name of a system call's error (`ENOENT`), if it has one. */
 export function errnoOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;

@@ -74,11 +74,13 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 
 /** The candidate nearest to a mistyped word, if one is near enough to be meant. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  const ranked = candidates.map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
-    .sort((a, b) => a.distance - b.distance);
-  const best = ranked[0];
   // A word with as many changes as letters has nothing in common with the candidate.
   const limit = Math.min(Math.max(2, Math.floor(word.length / 3)), word.length - 1);
+  // Each letter more or less is a change: one that is far longer or shorter need not be compared, however long it is.
+  const ranked = candidates.filter(({ length }) => Math.abs(length - word.length) <= limit)
+    .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
+    .sort((a, b) => a.distance - b.distance);
+  const best = ranked[0];
   return best && best.distance <= limit ? best.candidate : undefined;
 }
 

@@ -49,6 +49,18 @@ export interface KeptHolder {
   readonly pid: Pid;
   readonly class: HolderClass;
   readonly why: string;
+  /** Whether it is what the cleaning is about, and is left alone for now or for want of proof: it holds on. */
+  readonly isSpared: boolean;
+}
+
+/** How far a cleaning could see. */
+export interface CleaningSight {
+  /** Whether only this user's own processes are its business, as they are without root. */
+  readonly isOwnOnly: boolean;
+  /** What it rests on and could not be seen, a sentence each: with any, nothing found is not nothing there. */
+  readonly gaps: readonly string[];
+  /** What nobody in its place can see, or is none of its business. It does not count against the result. */
+  readonly limits: readonly string[];
 }
 
 /** What a cleaning came to. */
@@ -63,5 +75,6 @@ export interface Cleanup {
   readonly ghosts: readonly Ghost[];
   /** GPUs to be cleaned whose process list could not be read in full: what they hold is not known. */
   readonly unreadGpus: readonly GpuIndex[];
+  readonly sight: CleaningSight;
   readonly problems: readonly Problem[];
 }

@@ -8,7 +8,7 @@ import type { CleanupJson, KeptHolderJson } from "./schema/cleanup.ts";
 /** The object that scripts read. A missing value is null. */
 export function encodeCleanup(cleanup: Cleanup): CleanupJson {
   const top = new ReasonWriter("the machine");
-  const { takenAt, simulated, isPlan, acts, heldBytes, kept, ghosts, unreadGpus, problems } = cleanup;
+  const { takenAt, simulated, isPlan, acts, heldBytes, kept, ghosts, unreadGpus, sight, problems } = cleanup;
   const encoded: Omit<CleanupJson, "problems"> = {
     schema: "gpuctl.clean-zombies/1",
     takenAt: top.put(takenAt, "takenAt"),
@@ -21,10 +21,12 @@ export function encodeCleanup(cleanup: Cleanup): CleanupJson {
       encodeGhost(ghost, top.within(`ghosts/${place}`, `ghost PID ${ghost.pid}`))
     ),
     unreadGpus: [...unreadGpus],
+    gaps: [...sight.gaps],
+    limits: [...sight.limits],
   };
   return { ...encoded, problems: top.problems(problems) };
 }
 
-function encodeKept({ pid, class: name, why }: KeptHolder): KeptHolderJson {
-  return { pid, class: name, why };
+function encodeKept({ pid, class: name, why, isSpared }: KeptHolder): KeptHolderJson {
+  return { pid, class: name, why, spared: isSpared };
 }

@@ -1,7 +1,7 @@
 /** What a diagnosis rests on beside a look at the driver. None of it needs the driver's library, so none of it can hang there. */
 import type { BusId, DeviceMinor, Pid } from "../core/ids.ts";
 import type { Absent, Reading } from "../core/reading.ts";
-import type { DeviceNode } from "./observation.ts";
+import type { DeviceNode, Observation } from "./observation.ts";
 
 /** A GPU as the PCI bus shows it, with or without a driver. */
 export interface PciGpu {
@@ -88,6 +88,12 @@ export interface MpsDaemon {
   readonly directory: string;
   readonly pid: Reading<Pid>;
   readonly isAlive: Reading<boolean>;
+}
+
+/** What gpuctl has on record of its own acts, and the moment at which it was read. */
+export interface ActRecord {
+  readonly text: string;
+  readonly moment: Pick<Observation, "host" | "takenAt" | "ticks">;
 }
 
 /** Whether programs are led to an MPS daemon: `none` where the pipe directory has no control pipe. */

@@ -23,6 +23,8 @@ export interface ScanCoverage {
   readonly processes: number;
   /** Processes whose descriptors this reader may not list. */
   readonly unreadable: number;
+  /** Those of them that this reader answers for: everybody's for root, else its own user's and whoever's cannot be told. */
+  readonly ownUnreadable: readonly Pid[];
   readonly cutShort?: Absent;
 }
 
@@ -31,6 +33,8 @@ export interface Reader {
   readonly pid: Pid;
   readonly uid: Uid;
   readonly isRoot: boolean;
+  /** Whether it may look into everybody's processes (CAP_SYS_PTRACE); what it cannot read then, nobody can. */
+  readonly mayTrace: boolean;
   /** Whether its PID namespace is the machine's first one, in which every process has a pid. */
   readonly isInitialPidNamespace: Reading<boolean>;
   readonly pidNamespace: Reading<string>;
@@ -69,4 +73,12 @@ export interface Observation {
   readonly scan: Reading<ProcessScan>;
   /** What the look itself could not do: a driver that did not answer, a helper that is stuck. */
   readonly problems: readonly Problem[];
+}
+
+/**
+ * Why the driver gave no answer at a look; `undefined` where it did. The kernel's own list of the GPUs may stand in for
+ * its report then, and says nothing of who uses them.
+ */
+export function findSilence({ report, problems }: Pick<Observation, "report" | "problems">): Absent | undefined {
+  return report.ok ? problems.find(({ subject }) => subject === "driver")?.reason : report;
 }

@@ -72,4 +72,6 @@ export interface ResetFacts {
   readonly services: Reading<readonly GpuService[]>;
   /** GPUs that the firmware chose for the console (boot_vga of sysfs), or with a framebuffer console on them. */
   readonly consoleGpus: Reading<ReadonlySet<BusId>>;
+  /** Units that somebody made with systemd-run: once stopped they are gone, and nothing can start them again. */
+  readonly transientUnits: Reading<ReadonlySet<string>>;
 }

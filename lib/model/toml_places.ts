@@ -36,8 +36,10 @@ export function locateToml(text: string): TomlPlaces {
     }
     return names;
   };
+  const placeAt = counterOf(text);
   const note = (path: string, place: number) => {
-    if (!places.has(path)) places.set(path, placeAt(text, place));
+    const found = placeAt(place);
+    if (!places.has(path)) places.set(path, found);
   };
   while (at < text.length) {
     if (take(BLANK)) continue;
@@ -86,9 +88,17 @@ function skipLine(take: (pattern: RegExp) => RegExpExecArray | undefined): void 
   }
 }
 
-function placeAt(text: string, at: number): TextPlace {
-  const before = text.slice(0, at);
-  return { line: before.split("\n").length, column: at - before.lastIndexOf("\n") };
+/** Counts lines and columns of places that are asked for in their order: each line is counted once. */
+function counterOf(text: string): (at: number) => TextPlace {
+  let line = 1;
+  let start = 0;
+  return (at) => {
+    for (let end = text.indexOf("\n", start); end >= 0 && end < at; end = text.indexOf("\n", start)) {
+      line++;
+      start = end + 1;
+    }
+    return { line, column: at - start + 1 };
+  };
 }
 
 function join(...names: readonly string[]): string {

@@ -29,7 +29,9 @@ export interface DescriptorScan {
   readonly held: ReadonlyMap<Pid, HeldNodes>;
   /** The nodes' files as processes have them open: in a container they are others than the host's. */
   readonly files: readonly NodeFile[];
-  readonly coverage: ScanCoverage;
+  readonly coverage: Omit<ScanCoverage, "ownUnreadable">;
+  /** Processes whose descriptors may not be listed. */
+  readonly refused: readonly Pid[];
 }
 
 export interface DescriptorScanOptions {
@@ -48,7 +50,7 @@ export function scanDescriptors(options: DescriptorScanOptions): DescriptorScan 
   const held = new Map<Pid, HeldNodes>();
   const pids = listPids(procRoot);
   let processes = 0;
-  let unreadable = 0;
+  const refused: Pid[] = [];
   let cutShort: ScanCoverage["cutShort"];
   for (const [place, pid] of pids.entries()) {
     if (clock.monotonic() > deadline) {
@@ -58,11 +60,11 @@ export function scanDescriptors(options: DescriptorScanOptions): DescriptorScan 
     const found = readHeldNodes(pid, options, files);
     if (found === "gone") continue;
     processes++;
-    if (found === "unreadable") unreadable++;
+    if (found === "unreadable") refused.push(pid);
     else if (found.nodes.length > 0) held.set(pid, found);
   }
-  const coverage = { processes, unreadable, ...cutShort && { cutShort } };
-  return { held, files: [...files.values()], coverage };
+  const coverage = { processes, unreadable: refused.length, ...cutShort && { cutShort } };
+  return { held, files: [...files.values()], coverage, refused };
 }
 
 /**

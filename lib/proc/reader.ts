@@ -2,10 +2,15 @@
 import { isPid, type Pid } from "../core/ids.ts";
 import { formatAbsent } from "../core/reading.ts";
 import type { Reader } from "../model/observation.ts";
-import { readLink } from "./files.ts";
+import { readLink, readText } from "./files.ts";
 import { judgeInitialPidNamespace, readPidNamespace } from "./namespaces.ts";
 import { findVisibleStat } from "./stat.ts";
 import { readProcStatus } from "./status.ts";
+
+/** CAP_SYS_PTRACE is capability 19 (linux/capability.h). */
+const SYS_PTRACE = 1n << 19n;
+/** The map of the first user namespace (user_namespaces(7)): every id is itself. */
+const EVERYBODY = /^\s*0\s+0\s+4294967295\s*$/;
 
 export interface ReaderOptions {
   /** Processes that this program has started for its own ends. */
@@ -32,11 +37,20 @@ export function readReader(procRoot: string, { helpers, firstPidNamespace }: Rea
     pid: self,
     uid: status.value.effectiveUid,
     isRoot: status.value.effectiveUid === 0,
+    mayTrace: mayTrace(`${procRoot}/self`),
     isInitialPidNamespace: judgeInitialPidNamespace(pidNamespace, firstPidNamespace),
     pidNamespace,
     ownPids: [self, ...helpers],
     ancestorPids: listAncestors(self, procRoot),
   };
+}
+
+/** Whether it has CAP_SYS_PTRACE over everybody: in a user namespace of its own it would have that over few. */
+function mayTrace(directory: string): boolean {
+  const [status, users] = [readText(`${directory}/status`), readText(`${directory}/uid_map`)];
+  const [, rights = "0"] = /^CapEff:\t([0-9a-f]{1,32})$/m.exec(status.ok ? status.value : "") ?? [];
+  const isEverybodys = users.ok && EVERYBODY.test(users.value);
+  return isEverybodys && (BigInt(`0x${rights}`) & SYS_PTRACE) !== 0n;
 }
 
 /** Its parent, grandparent and so on, and the leader of its session, which a terminal's fate hangs on. */

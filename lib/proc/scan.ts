@@ -5,7 +5,7 @@
 import type { Pid } from "../core/ids.ts";
 import { type Absent, absent, known, type Reading } from "../core/reading.ts";
 import type { Milliseconds } from "../core/units.ts";
-import type { DeviceUse, ProcessScan, ScanCoverage } from "../model/observation.ts";
+import type { DeviceUse, ProcessScan, Reader, ScanCoverage } from "../model/observation.ts";
 import type { Process } from "../model/process.ts";
 import { openDescriptorReader } from "../native/descriptor_reader.ts";
 import { bindKcmp, type CompareDescriptors } from "../native/kcmp.ts";
@@ -20,6 +20,7 @@ import { findMappers } from "./mappers.ts";
 import type { ReadProcess } from "./process.ts";
 import { readReader } from "./reader.ts";
 import { findSharers } from "./sharing.ts";
+import { readProcStatus } from "./status.ts";
 import { hasSupervisor, listSupervisors } from "./supervisors.ts";
 import { hasInheritedNodes, joinUses } from "./uses.ts";
 import { readUserNames } from "./users.ts";
@@ -115,6 +116,7 @@ async function completeScan(
   const coverage: ScanCoverage = {
     processes: count,
     unreadable,
+    ownUnreadable: descriptors.refused.filter((pid) => isOwn(pid, reader, procRoot)),
     ...incomplete && { cutShort: incomplete },
   };
   const sharedWith = findSharers(inheritors, descriptors.held, compare);
@@ -122,6 +124,13 @@ async function completeScan(
   const holders = [...uses.keys(), ...listed].flatMap((pid) => found.get(pid) ?? []);
   const supervisors = await readSupervisors(holders, incomplete, family);
   return { reader, processes: found, uses, sharedWith, supervisors, coverage };
+}
+
+/** Whether a process is one that this reader answers for. What has ended meanwhile holds nothing. */
+function isOwn(pid: Pid, { isRoot, uid }: Reader, procRoot: string): boolean {
+  if (isRoot) return true;
+  const status = readProcStatus(`${procRoot}/${pid}`);
+  return status.ok ? status.value.uid === uid : status.why !== "exited";
 }
 
 /** Reads the supervisors if any holder's owner has one. Of a part of them nothing can be concluded. */

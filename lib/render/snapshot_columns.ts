@@ -1,7 +1,7 @@
 /** The columns of a snapshot, each said once: title and cell for people, key and value for programs. */
 import type { GpuUuid } from "../core/ids.ts";
 import { type Reading, valueOf } from "../core/reading.ts";
-import { quoteArguments } from "../core/text.ts";
+import { printable, quoteArguments } from "../core/text.ts";
 import { type Bytes, bytes, formatBytes } from "../core/units.ts";
 import { contextsOf } from "../model/gpu.ts";
 import type { GpuAccount, Holder, HolderClass, Snapshot } from "../model/snapshot.ts";
@@ -26,7 +26,7 @@ export function nameGpus(snapshot: Snapshot): GpuNames {
 export function formatGpus(uuids: Iterable<GpuUuid>, names: GpuNames): string {
   const all = [...new Set(uuids)];
   const indexes = all.flatMap((uuid) => names.get(uuid) ?? []);
-  const strangers = all.filter((uuid) => !names.has(uuid)).map((uuid) => uuid.slice(0, 12));
+  const strangers = all.filter((uuid) => !names.has(uuid)).map((uuid) => printable(uuid.slice(0, 12)));
   return [...formatRanges(indexes), ...strangers].join(",");
 }
 

@@ -4,7 +4,7 @@ import { type MetricHead, renderPrometheus } from "./prometheus.ts";
 import { renderSnapshotPrometheus } from "./snapshot_prometheus.ts";
 
 /** The metric that a watch adds. */
-export const WATCH_METRIC: MetricHead = {
+const WATCH_METRIC: MetricHead = {
   name: "gpuctl_watch_alerts",
   help: "Alerts that stand, by what they are about.",
   labels: ["kind"],

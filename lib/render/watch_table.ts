@@ -2,13 +2,16 @@
 import { formatAbsent } from "../core/reading.ts";
 import { plural, printable } from "../core/text.ts";
 import { formatDuration, type Milliseconds } from "../core/units.ts";
-import type { Severity, WatchEvent, WatchView } from "../model/watch.ts";
+import { SEVERITIES, type Severity, type WatchEvent, type WatchView } from "../model/watch.ts";
 import { COLOUR, type Paint, PLAIN, type Tone } from "./colour.ts";
 import { wrap } from "./layout.ts";
 import { renderSnapshotTable, type Screen } from "./snapshot_table.ts";
 import { formatAlert, formatCleared } from "./watch_text.ts";
 
 const TONE_OF = { err: "red", warning: "yellow", notice: "plain" } as const satisfies Record<Severity, Tone>;
+
+/** More would push the machine itself off the screen. */
+const SHOWN_ALERTS = 8;
 
 export interface WatchTableOptions {
   readonly screen: Screen | undefined;
@@ -22,6 +25,9 @@ export function renderWatchTable(view: WatchView, { screen, interval, over }: Wa
   const width = screen?.columns;
   const paint: Paint = screen?.hasColour ? COLOUR : PLAIN;
   const { alerts, remarks, elapsed, processesAge } = view;
+  const worstFirst = alerts.toSorted((a, b) =>
+    SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity)
+  );
   const state = `watching for ${formatDuration(elapsed)}, every ${
     formatDuration(interval)
   }; processes looked at ${formatDuration(processesAge)} ago; ${
@@ -31,9 +37,10 @@ export function renderWatchTable(view: WatchView, { screen, interval, over }: Wa
     wrap(state, { width, label: "" }),
     alerts.length === 0 ? [] : [
       paint("ALERTS", "bold"),
-      ...alerts.flatMap((alert) =>
+      ...worstFirst.slice(0, SHOWN_ALERTS).flatMap((alert) =>
         wrap(formatAlert(alert), { width, label: "  " }).map((line) => paint(line, TONE_OF[alert.severity]))
       ),
+      ...alerts.length > SHOWN_ALERTS ? [`  and ${alerts.length - SHOWN_ALERTS} more`] : [],
     ],
     over.length === 0 ? [] : [
       paint("OVER", "bold"),

@@ -2,7 +2,8 @@
  * Saved files as a source. This file reads bytes, says what kind of text they are, and reads our own snapshots; saved
  * nvidia-smi text is for `smi/`.
  */
-import { errnoOf, GpuctlError, messageOf } from "../core/errors.ts";
+import { GpuctlError } from "../core/errors.ts";
+import { cannotRead } from "../core/file_errors.ts";
 import { printable } from "../core/text.ts";
 import { type Bytes, bytes } from "../core/units.ts";
 import { parseSnapshot } from "../model/decode.ts";
@@ -36,12 +37,7 @@ export function readFileText(path: string): string {
   try {
     text = new TextDecoder().decode(readBounded(path === "-" ? STANDARD_INPUT : path, MOST_FILE_BYTES));
   } catch (error) {
-    const code = errnoOf(error) ?? "";
-    throw new GpuctlError(
-      code === "EACCES" || code === "EPERM" ? "denied" : "unavailable",
-      `Cannot read ${nameOfFile(path)}: ${ERRNO_WORDS[code] ?? messageOf(error)}`,
-      { cause: error },
-    );
+    throw cannotRead(nameOfFile(path), error);
   }
   if (text.trim() === "") {
     throw new GpuctlError("unavailable", `Cannot read ${nameOfFile(path)}: it is empty`);
@@ -90,14 +86,6 @@ function countBrackets(text: string): number {
   }
   return count;
 }
-
-const ERRNO_WORDS: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such file",
-  ENOTDIR: "there is no such file",
-  EISDIR: "it is a directory",
-  EACCES: "permission denied",
-  EPERM: "permission denied",
-};
 
 /** What messages call the file at a path. */
 export function nameOfFile(path: string): string {

@@ -1,5 +1,5 @@
 /** What gives GPUs to containers on this machine, by the files that are installed. */
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../core/errors.ts";
 import { absent, known, type Reading } from "../core/reading.ts";
@@ -7,6 +7,7 @@ import { bytes } from "../core/units.ts";
 import type { CdiSpec, ContainerTools } from "../model/doctor_facts.ts";
 import { readRegularFile } from "../native/regular_file.ts";
 import { isDenied, isGone } from "../proc/files.ts";
+import { pathExists } from "./path_exists.ts";
 
 const PROGRAM_FOLDERS = [
   "usr/bin",
@@ -30,12 +31,23 @@ const DRIVER_FILE = /\blib(?:cuda|nvidia-ml)\.so\.(\d{2,}\.\d+(?:\.\d+)?)\b/g;
  * @param root the machine's root directory
  */
 export async function readContainerTools(root: string): Promise<ContainerTools> {
-  const has = (program: string) => PROGRAM_FOLDERS.some((folder) => existsSync(join(root, folder, program)));
+  const [engines, toolkit] = await Promise.all([
+    findPrograms(root, Object.values(ENGINES)),
+    findPrograms(root, TOOLKIT),
+  ]);
   return {
-    engines: Object.entries(ENGINES).filter(([, program]) => has(program)).map(([name]) => name),
-    toolkit: TOOLKIT.filter(has),
+    engines: Object.entries(ENGINES).filter(([, program]) => engines.has(program)).map(([name]) => name),
+    toolkit: TOOLKIT.filter((program) => toolkit.has(program)),
     cdiSpecs: await readSpecs(root),
   };
+}
+
+async function findPrograms(root: string, programs: readonly string[]): Promise<ReadonlySet<string>> {
+  const found = await Promise.all(programs.map(async (program) => {
+    const places = PROGRAM_FOLDERS.map((folder) => pathExists(join(root, folder, program)));
+    return (await Promise.all(places)).includes(true) ? [program] : [];
+  }));
+  return new Set(found.flat());
 }
 
 async function readSpecs(root: string): Promise<Reading<readonly CdiSpec[]>> {

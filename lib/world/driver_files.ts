@@ -1,5 +1,6 @@
 /** The driver as files show it: its module, its libraries, its nodes. None of them is opened or run. */
-import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf, messageOf } from "../core/errors.ts";
 import { absent, known, type Reading } from "../core/reading.ts";
@@ -7,9 +8,14 @@ import type { CompatLibrary, DriverFiles, KernelGpu, LibraryFile } from "../mode
 import { readDeviceNodes } from "../proc/device_nodes.ts";
 import { isDenied, isGone } from "../proc/files.ts";
 import { readPciGpus } from "../proc/pci_gpus.ts";
+import { LATE, within } from "../source/helper/within.ts";
 import { readGpuIdentities } from "../source/identity_report.ts";
 import { LIBRARY_PATHS } from "../source/nvml/library.ts";
 import { parseModuleVersion } from "../source/nvml/versions.ts";
+import { pathExists } from "./path_exists.ts";
+
+/** How long a look below /usr/local may keep the rest waiting, in milliseconds. */
+const COMPAT_WAIT = 500;
 
 /** What files are read, and for whom. */
 export interface DriverPlaces {
@@ -22,7 +28,8 @@ export interface DriverPlaces {
 }
 
 /** Reads all of it. What could not be read is absent. */
-export function readDriverFiles({ root, libraryPath, library }: DriverPlaces): DriverFiles {
+export async function readDriverFiles({ root, libraryPath, library }: DriverPlaces): Promise<DriverFiles> {
+  const compat = await within(readCompatLibraries(root, libraryPath), COMPAT_WAIT);
   const directories = LIBRARY_PATHS.map((path) => dirname(path));
   const find = (name: string) => findLibraries(directories.map((directory) => join(directory, name)), root);
   return {
@@ -31,7 +38,7 @@ export function readDriverFiles({ root, libraryPath, library }: DriverPlaces): D
     kernelGpus: readKernelGpus(root),
     managementLibraries: library === undefined ? find("libnvidia-ml.so.1") : findLibraries([library], "/"),
     cudaLibraries: find("libcuda.so.1"),
-    compatLibraries: readCompatLibraries(root, libraryPath),
+    compatLibraries: compat === LATE ? absent("timed-out", "/usr/local does not answer") : compat,
     nodes: readDeviceNodes(root),
   };
 }
@@ -112,19 +119,25 @@ function versionOf(path: string): Reading<string> {
     : known(version);
 }
 
-function readCompatLibraries(
+/** Below /usr/local, which may be a network's. */
+async function readCompatLibraries(
   root: string,
   libraryPath: string | undefined,
-): Reading<readonly CompatLibrary[]> {
+): Promise<Reading<readonly CompatLibrary[]>> {
   const directory = join(root, "usr/local");
+  const searched = (libraryPath ?? "").split(":");
   try {
-    const toolkits = readdirSync(directory).filter((name) => /^cuda(?:-\d+(?:\.\d+)?)?$/.test(name)).sort();
-    const files = findLibraries(toolkits.map((name) => `/usr/local/${name}/compat/libcuda.so.1`), root);
-    if (!files.ok) return files;
-    const searched = (libraryPath ?? "").split(":");
-    return known(
-      files.value.map((file) => ({ ...file, isOnLibraryPath: searched.includes(dirname(file.path)) })),
-    );
+    const toolkits = (await readdir(directory)).filter((name) => /^cuda(?:-\d+(?:\.\d+)?)?$/.test(name))
+      .sort();
+    const found = new Map<string, CompatLibrary>();
+    for (const name of toolkits) {
+      const path = `/usr/local/${name}/compat/libcuda.so.1`;
+      if (!(await pathExists(join(root, path)))) continue;
+      const real = await realpath(join(root, path));
+      if (found.has(real)) continue;
+      found.set(real, { path, version: versionOf(real), isOnLibraryPath: searched.includes(dirname(path)) });
+    }
+    return known([...found.values()]);
   } catch (error) {
     if (isGone(error)) return known([]);
     return absent(isDenied(error) ? "no-permission" : "failed", messageOf(error));

@@ -1,7 +1,7 @@
 import { closeSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
-import { errnoOf, type Failure, GpuctlError, stateOf } from "../core/errors.ts";
+import { cannotWrite } from "../core/file_errors.ts";
 import { bytes } from "../core/units.ts";
 import { readBounded } from "../native/bounded_file.ts";
 import { findOwnDescriptor } from "./own_descriptor.ts";
@@ -25,9 +25,10 @@ export const realFiles: Files = {
 function writeWhole(path: string, text: string, options?: { readonly isWorldReadable: boolean }): void {
   const mode = options?.isWorldReadable ? WORLD_READABLE : OWNER_ONLY;
   const own = findOwnDescriptor(path);
-  if (own !== undefined) attempt(path, () => writeText(own, text));
-  else if (isStream(path)) attempt(path, () => writeFile(path, text, { flags: "w", mode }));
-  else replaceFile(path, text, mode);
+  if (own !== undefined) attemptToWrite(path, () => writeText(own, text));
+  else if (attemptToWrite(path, () => isStream(path))) {
+    attemptToWrite(path, () => writeFile(path, text, { flags: "w", mode }));
+  } else replaceFile(path, text, mode);
 }
 
 /**
@@ -37,7 +38,7 @@ function writeWhole(path: string, text: string, options?: { readonly isWorldRead
  */
 export function replaceFile(path: string, text: string, mode: number): void {
   const temporary = join(dirname(path), `.${basename(path)}.${process.pid}`);
-  attempt(path, () => {
+  attemptToWrite(path, () => {
     try {
       // wx: O_EXCL refuses whatever somebody put there before us.
       writeFile(temporary, text, { flags: "wx", mode });
@@ -49,11 +50,12 @@ export function replaceFile(path: string, text: string, mode: number): void {
   });
 }
 
-function attempt(path: string, write: () => void): void {
+/** Says of whatever the system refuses on the way which file was to be written. @throws {GpuctlError} */
+export function attemptToWrite<T>(path: string, write: () => T): T {
   try {
-    write();
+    return write();
   } catch (error) {
-    throw new GpuctlError(failureOf(error), `Cannot write ${path}: ${stateOf(error)}`, { cause: error });
+    throw cannotWrite(path, error);
   }
 }
 
@@ -84,10 +86,4 @@ export function writeText(descriptor: number, text: string): void {
 function isStream(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   return found !== undefined && !found.isFile() && !found.isDirectory();
-}
-
-/** Whether a file could not be used for want of permission, or because it is not there to be used. */
-export function failureOf(error: unknown): Failure {
-  const errno = errnoOf(error);
-  return errno === "EACCES" || errno === "EPERM" || errno === "EROFS" ? "denied" : "unavailable";
 }

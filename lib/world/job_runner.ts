@@ -11,6 +11,7 @@ import { bindSpawn, type SpawnCalls } from "../native/spawn.ts";
 import { findOwnChildren } from "../proc/children.ts";
 import { isOwnChild } from "../proc/own_children.ts";
 import { jobEnvironment, ownWords, resolveScript } from "./job_command.ts";
+import { visibleProcesses } from "../action/visible_processes.ts";
 import type { Job, JobRunner, OrphanFate, PassedSignal, ProcessTable, StartFailure } from "./ports.ts";
 
 export interface RunnerWorld {
@@ -33,8 +34,6 @@ const NOT_RUNNABLE: Readonly<Record<number, string>> = {
   36: "file name too long",
   40: "too many levels of symbolic links",
 };
-/** How often in a row a job may pass on to a new process that ends before it is looked at. */
-const MOST_ROUNDS = 100;
 /** SIGCHLD tells of each end; this is for one that was lost. */
 const REAP_INTERVAL_MS = 1000;
 
@@ -53,6 +52,7 @@ class RealJobRunner implements JobRunner {
   readonly ownPid: Pid = pid(process.pid);
   readonly #calls: Calls;
   readonly #world: RunnerWorld;
+  readonly #processes: Pick<ProcessTable, "findProcess">;
   #running: { readonly pid: Pid; readonly settle: (end: ChildEnd) => void } | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
   readonly #onChild = () => this.#reap();
@@ -60,6 +60,7 @@ class RealJobRunner implements JobRunner {
   constructor(calls: Calls, world: RunnerWorld) {
     this.#calls = calls;
     this.#world = world;
+    this.#processes = visibleProcesses(world.processes);
   }
 
   start(command: readonly string[], changes: Readonly<Record<string, string>>): Job | StartFailure {
@@ -73,7 +74,7 @@ class RealJobRunner implements JobRunner {
     const { promise: ended, resolve: settle } = Promise.withResolvers<ChildEnd>();
     this.#running = { pid: child, settle };
     // Not reaped yet, so it is there, dead or alive.
-    const stat = this.#world.processes.findProcess(child);
+    const stat = this.#processes.findProcess(child);
     if (!stat) throw new Error(`Cannot find PID ${child}: it was started just now and nobody has reaped it`);
     return {
       identity: { pid: child, startTicks: stat.startTicks },
@@ -82,33 +83,44 @@ class RealJobRunner implements JobRunner {
     };
   }
 
+  listDescendants(): readonly ProcStat[] {
+    const found = this.#walk();
+    const missed = this.#livingChildren().filter((child) => !found.some(({ pid }) => pid === child.pid));
+    return [...found, ...missed];
+  }
+
   /**
    * A process that loses its parent while /proc is read can be missed: it was still the parent's, and the parent is gone.
    * So that nothing is left is believed only of children who were all dead, with no new one among them afterwards: what
    * descends from us has a living child of ours above it, or is one.
    */
-  listDescendants(): readonly ProcStat[] {
-    for (let round = 1;; round++) {
-      const before = this.#findChildren();
-      const found = this.#walk();
-      if (found.some(isStillRunning)) return found;
-      const living = before?.flatMap((child) => this.#world.processes.findProcess(child) ?? [])
-        .filter(isStillRunning) ?? [];
-      if (living.length > 0) return living;
-      const after = this.#findChildren();
-      const isSettled = before && after ? after.every((child) => before.includes(child)) : round > 1;
-      if (isSettled || round === MOST_ROUNDS) return found;
-    }
+  hasDescendants(): boolean {
+    const before = this.#findChildren();
+    if (this.#walk().some(isStillRunning)) return true;
+    if (before === undefined) return this.#walk().some(isStillRunning);
+    if (before.some((child) => this.#mayRun(child))) return true;
+    return this.#findChildren()?.every((child) => before.includes(child)) !== true;
+  }
+
+  #livingChildren(): readonly ProcStat[] {
+    const children = this.#findChildren() ?? [];
+    return children.flatMap((child) => this.#processes.findProcess(child) ?? []).filter(isStillRunning);
+  }
+
+  /** Whether a child of ours runs. One of another user may be hidden from us, and is there until it is reaped. */
+  #mayRun(child: number): boolean {
+    const found = this.#processes.findProcess(child);
+    return found === undefined ? this.#findChildren()?.includes(child) !== false : isStillRunning(found);
   }
 
   #findChildren(): readonly number[] | undefined {
     return findOwnChildren()?.filter((child) => !isOwnChild(child));
   }
 
-  #walk(): readonly ProcStat[] {
+  #walk(): ProcStat[] {
     const children = new Map<number, ProcStat[]>();
     for (const name of readdirSync("/proc")) {
-      const found = /^\d+$/.test(name) ? this.#world.processes.findProcess(Number(name)) : undefined;
+      const found = /^\d+$/.test(name) ? this.#processes.findProcess(Number(name)) : undefined;
       if (found) children.set(found.parentPid, [...children.get(found.parentPid) ?? [], found]);
     }
     const descendants = (children.get(this.ownPid) ?? []).filter(({ pid }) => !isOwnChild(pid));

@@ -1,5 +1,6 @@
 import { closeSync, constants, openSync } from "node:fs";
-import { GpuctlError, stateOf } from "../core/errors.ts";
+import { GpuctlError } from "../core/errors.ts";
+import { stateOf } from "../core/file_errors.ts";
 import type { TakeLock } from "../native/flock.ts";
 import { makePrivateFolder, runtimePath, type User } from "./places.ts";
 import type { Locks } from "./ports.ts";

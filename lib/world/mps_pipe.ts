@@ -1,5 +1,4 @@
 /** Whether programs of this user are led to an MPS control daemon, and whether it lives. */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isPid, type Pid } from "../core/ids.ts";
 import { absent, known, type Reading } from "../core/reading.ts";
@@ -9,6 +8,7 @@ import type { MpsPipe } from "../model/doctor_facts.ts";
 import { readRegularFile } from "../native/regular_file.ts";
 import { isDenied, isGone } from "../proc/files.ts";
 import { findStat } from "../proc/stat.ts";
+import { pathExists } from "./path_exists.ts";
 
 /** Where it is unless CUDA_MPS_PIPE_DIRECTORY says otherwise (MPS guide, "Environment variables"). */
 const DEFAULT_DIRECTORY = "/tmp/nvidia-mps";
@@ -27,7 +27,7 @@ export async function readMpsPipe(
   isInitial: Reading<boolean>,
 ): Promise<MpsPipe> {
   const place = directory ?? DEFAULT_DIRECTORY;
-  if (!existsSync(join(place, "control"))) return { kind: "none", directory: place };
+  if (!(await pathExists(join(place, "control")))) return { kind: "none", directory: place };
   const pid = await readDaemonPid(join(place, PID_FILE));
   return { kind: "daemon", daemon: { directory: place, pid, isAlive: judgeLife(pid, isInitial) } };
 }

@@ -1,5 +1,6 @@
 import { closeSync, constants, openSync, readFileSync } from "node:fs";
 import { errnoOf } from "../core/errors.ts";
+import { cannotRead } from "../core/file_errors.ts";
 import { realFiles } from "./files.ts";
 import { makePrivateFolder, runtimePath, type User } from "./places.ts";
 import type { Notes } from "./ports.ts";
@@ -8,11 +9,9 @@ import type { Notes } from "./ports.ts";
 export function createNotes(user: User): Notes {
   return {
     read(name, source) {
+      const path = runtimePath(`${name}.json`, source, user);
       try {
-        const descriptor = openSync(
-          runtimePath(`${name}.json`, source, user),
-          constants.O_RDONLY | constants.O_NOFOLLOW,
-        );
+        const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
         try {
           return readFileSync(descriptor, "utf8");
         } finally {
@@ -20,7 +19,7 @@ export function createNotes(user: User): Notes {
         }
       } catch (error) {
         if (errnoOf(error) === "ENOENT") return undefined;
-        throw error;
+        throw cannotRead(path, error);
       }
     },
     write(name, source, text) {

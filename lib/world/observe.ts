@@ -152,7 +152,8 @@ function fallBack({ readIdentities }: Hardware, reason: Absent, problems: Proble
   return known(identityReport(gpus, reason));
 }
 
-function readHost(): Host {
+/** Which machine this is, and since which boot. */
+export function readHost(): Host {
   return {
     name: known(hostname()),
     bootId: readLine("/proc/sys/kernel/random/boot_id"),
@@ -169,6 +170,6 @@ function readLine(path: string): Reading<string> {
 }
 
 /** Seconds since boot of proc_uptime(5), in the ticks of which there are 100 a second (USER_HZ). */
-function readUptimeTicks() {
+export function readUptimeTicks() {
   return clockTicks(Math.floor(Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]) * 100));
 }

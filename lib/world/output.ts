@@ -3,7 +3,8 @@
  * output when the program exits.
  */
 import { writeSync } from "node:fs";
-import { ClosedPipe, errnoOf, GpuctlError, stateOf } from "../core/errors.ts";
+import { ClosedPipe, errnoOf, GpuctlError } from "../core/errors.ts";
+import { stateOf } from "../core/file_errors.ts";
 
 /** The first two output descriptors and their names. */
 export const STDOUT = { descriptor: 1, name: "standard output" } as const;

@@ -2,8 +2,7 @@
 import { closeSync, constants, openSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
-import { GpuctlError, stateOf } from "../core/errors.ts";
-import { failureOf, writeText } from "./files.ts";
+import { attemptToWrite, writeText } from "./files.ts";
 import { findOwnDescriptor } from "./own_descriptor.ts";
 import type { LineFile, OutputFiles } from "./ports.ts";
 
@@ -14,7 +13,7 @@ export const realOutputFiles: OutputFiles = { checkPlace, openLines };
 
 function checkPlace(path: string): void {
   if (findOwnDescriptor(path) !== undefined) return;
-  attempt(path, () => {
+  attemptToWrite(path, () => {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory()) throw new Error("it is a directory");
     // A pipe that nobody reads yet would keep us waiting; a device takes what it gets.
@@ -29,7 +28,7 @@ function checkPlace(path: string): void {
 /** The file is new, so that a recording never goes through a link that somebody has put there. */
 function openLines(path: string): LineFile {
   const own = findOwnDescriptor(path);
-  const descriptor = own ?? attempt(path, () => {
+  const descriptor = own ?? attemptToWrite(path, () => {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found && !found.isFile()) return openSync(path, constants.O_WRONLY);
     rmSync(path, { force: true });
@@ -37,18 +36,10 @@ function openLines(path: string): LineFile {
   });
   return {
     append(line) {
-      attempt(path, () => writeText(descriptor, `${line}\n`));
+      attemptToWrite(path, () => writeText(descriptor, `${line}\n`));
     },
     [Symbol.dispose]() {
       if (own === undefined) closeSync(descriptor);
     },
   };
-}
-
-function attempt<T>(path: string, act: () => T): T {
-  try {
-    return act();
-  } catch (error) {
-    throw new GpuctlError(failureOf(error), `Cannot write ${path}: ${stateOf(error)}`, { cause: error });
-  }
 }

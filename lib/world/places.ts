@@ -1,7 +1,8 @@
 /** Where this program keeps what outlives a run: locks and records. */
 import { lstatSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { GpuctlError, stateOf } from "../core/errors.ts";
+import { GpuctlError } from "../core/errors.ts";
+import { stateOf } from "../core/file_errors.ts";
 import type { LiveSource } from "../model/source_choice.ts";
 import { stuckRecordsOf } from "../source/helper/stuck.ts";
 

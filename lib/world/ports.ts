@@ -5,7 +5,7 @@ import type { Milliseconds } from "../core/units.ts";
 import type { Pid, Uid } from "../core/ids.ts";
 import type { ClockOrder } from "../model/clock_order.ts";
 import type { ChildEnd } from "../model/diff.ts";
-import type { ContainerTools, DriverFiles, MpsPipe, Standing } from "../model/doctor_facts.ts";
+import type { ActRecord, ContainerTools, DriverFiles, MpsPipe, Standing } from "../model/doctor_facts.ts";
 import type { DriverReport } from "../model/gpu.ts";
 import type { DeviceUse, Observation } from "../model/observation.ts";
 import type { ResetFacts, XidEvent } from "../model/reset_facts.ts";
@@ -186,12 +186,20 @@ export interface JobRunner extends Disposable {
    * @throws {Error} if the system refuses for another reason than the command itself
    */
   start(command: readonly string[], changes: Readonly<Record<string, string>>): Job | StartFailure;
-  /** Every process that descends from us, our helpers left out: the job's, escaped ones included. */
+  /** The processes that descend from us, our helpers left out: the job's, escaped ones included, as far as they show. */
   listDescendants(): readonly ProcStat[];
+  /** Whether any of them may still run. It says no only where that is sure. */
+  hasDescendants(): boolean;
 }
 
-/** Until disposed of, no signal in `PassedSignal` ends us: `onSignal` is told instead. */
-export type CatchSignals = (onSignal: (caught: CaughtSignal) => void) => Disposable;
+/**
+ * Until disposed of, no signal in `PassedSignal` ends us: `onSignal` is told instead. With `onOther` none of those does
+ * either that a timer or a limit sends; what comes of a fault or of SIGKILL cannot be helped.
+ */
+export type CatchSignals = (
+  onSignal: (caught: CaughtSignal) => void,
+  onOther?: () => void,
+) => Disposable;
 
 export interface Files {
   /** Reads a whole file of at most 64 MiB. @throws the system's error, with its code; another if it is larger */
@@ -264,6 +272,8 @@ export interface ResetTools {
   resetClocks(order: ClockOrder, span: Milliseconds): Promise<Reading<true>>;
   /** Stops or starts a systemd unit and waits until that is done. */
   orderUnit(order: "stop" | "start", unit: string, span: Milliseconds): Promise<ToolRun>;
+  /** Whether a unit runs; absent where systemd does not say. */
+  readIsActive(unit: string, span: Milliseconds): Promise<Reading<boolean>>;
   /** Settles once no helper of this program has the driver open any more; says which pid is left if one stays. */
   closeHelpers(span: Milliseconds): Promise<readonly Pid[]>;
 }
@@ -276,6 +286,7 @@ export interface Examination {
   readServices(): Promise<ResetFacts["services"]>;
   readContainers(): Promise<ContainerTools>;
   readMps(): Promise<MpsPipe>;
+  readActs(): Promise<Reading<ActRecord>>;
   /** The interpreter that was named, or those that a shell here would start. None of them is run. */
   readPython(named: string | undefined): Promise<readonly PythonInterpreter[]>;
 }
@@ -324,6 +335,8 @@ export interface World {
   temporaryFolder(): Disposable & { readonly path: string };
   /** A variable of this program's own environment. */
   variable(name: string): string | undefined;
+  /** The names of all of them. */
+  variableNames(): readonly string[];
 }
 
 /** Keeps two runs apart. The system gives a lock back when its holder ends, however it ends. */
@@ -346,6 +359,8 @@ export interface Notes {
 /** A record of everything that was ended or reset. */
 export interface AuditLog {
   readonly path: string;
+  /** What is on record so far; absent where there is no record, or one that somebody else could have written. Never waits. */
+  read(): Reading<string>;
   /**
    * Appends one record as one line, and returns only when it is on the disk.
    *

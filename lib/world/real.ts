@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { attribute } from "../analysis/attribute.ts";
-import { GpuctlError, stateOf } from "../core/errors.ts";
+import { GpuctlError } from "../core/errors.ts";
+import { failureOf, stateOf } from "../core/file_errors.ts";
 import type { Observation } from "../model/observation.ts";
 import type { Snapshot } from "../model/snapshot.ts";
 import type { LiveSource, SourceChoice } from "../model/source_choice.ts";
@@ -19,7 +20,7 @@ import type { SmiSource } from "../source/smi/live.ts";
 import { readGpuIdentities } from "../source/identity_report.ts";
 import { openAuditFile } from "./audit_log.ts";
 import { realClock } from "./clock.ts";
-import { failureOf, realFiles } from "./files.ts";
+import { realFiles } from "./files.ts";
 import type { EarlyHelper } from "./early_helper.ts";
 import { catchSignals } from "./signal_handlers.ts";
 import { createLocks } from "./locks.ts";
@@ -56,6 +57,7 @@ export async function openWorld({ early, given }: Start): Promise<World> {
     processes,
     self,
     variable,
+    variableNames: () => Object.keys(process.env),
     locks: createLocks(user, bindFlock(libc)),
     notes: createNotes(user),
     look: (source, options) => look(source, options, base),
@@ -96,7 +98,8 @@ export async function openWorld({ early, given }: Start): Promise<World> {
     },
     openExamination: async (source) => {
       const { openExamination } = await import("./examination.ts");
-      return await openExamination(source, variable);
+      const record = () => openAuditFile(auditPath(source, user), user).read();
+      return await openExamination(source, { variable, record });
     },
     openJobRunner: async (orphans = "adopted") => {
       const { openJobRunner } = await import("./job_runner.ts");

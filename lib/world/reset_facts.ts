@@ -9,6 +9,7 @@ import { readIsContainer } from "../proc/in_container.ts";
 import { readKernelLog } from "../proc/kernel_log.ts";
 import { readDrmModeset, readModules } from "../proc/modules.ts";
 import { readPlatform } from "../proc/platform.ts";
+import { readTransientUnits } from "../proc/transient_units.ts";
 import { readGpuServices } from "./gpu_services.ts";
 import { SYSTEMD_PLACES, type SystemdPlaces } from "./systemd.ts";
 
@@ -39,6 +40,7 @@ export function readMachineFacts({ root, kernelLog }: FactPlaces): Omit<ResetFac
     platform: readPlatform(root),
     isContainer: readIsContainer(root),
     consoleGpus: readConsoleGpus(root),
+    transientUnits: readTransientUnits(root),
   };
 }
 
@@ -61,5 +63,6 @@ function nothingKnown(why: Absent): ResetFacts {
     isContainer: why,
     services: why,
     consoleGpus: why,
+    transientUnits: why,
   };
 }

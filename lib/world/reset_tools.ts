@@ -58,7 +58,9 @@ async function resetClocks(
   return mapReading(await helper.sample({ within: span, withUtilization: false }), () => true as const);
 }
 
-type Programs = Pick<ResetTools, "smiPath" | "runSmi" | "orderUnit">;
+type Programs = Pick<ResetTools, "smiPath" | "runSmi" | "orderUnit" | "readIsActive">;
+/** What `systemctl is-active` ends with for a unit that does not run (systemctl(1)). */
+const NOT_ACTIVE = 3;
 
 function realTools({ smi, searchPath }: ResetToolsOptions): Programs {
   const place = smi === undefined
@@ -76,11 +78,18 @@ function realTools({ smi, searchPath }: ResetToolsOptions): Programs {
       if (systemctl === undefined) return { kind: "not-started", message: "it is not installed" };
       return await runTool([systemctl, "--no-pager", "--no-ask-password", order, "--", unit], { span });
     },
+    async readIsActive(unit, span) {
+      if (systemctl === undefined) return absent("failed", "systemctl is not installed");
+      const run = await runTool([systemctl, "is-active", "--", unit], { span });
+      if (run.kind !== "ended") return absent(run.kind === "timed-out" ? "timed-out" : "failed", "systemctl");
+      if (run.status === 0 || run.status === NOT_ACTIVE) return known(run.status === 0);
+      return absent("failed", `systemctl is-active ended with ${run.signal ?? `status ${run.status}`}`);
+    },
   };
 }
 
 async function simulatedTools(directory: string, clock: Clock): Promise<Programs> {
-  const [{ runSimSmi }, { orderSimUnit }] = await Promise.all([
+  const [{ runSimSmi }, { isSimUnitActive, orderSimUnit }] = await Promise.all([
     import("../source/sim/smi.ts"),
     import("../source/sim/units.ts"),
   ]);
@@ -88,6 +97,7 @@ async function simulatedTools(directory: string, clock: Clock): Promise<Programs
     smiPath: known("nvidia-smi"),
     runSmi: (words) => runSimSmi(directory, words),
     orderUnit: (order, unit, span) => orderSimUnit(directory, { order, unit, span }, clock),
+    readIsActive: (unit) => Promise.resolve(known(isSimUnitActive(directory, unit))),
   };
 }
 

@@ -1,7 +1,6 @@
 /** Runs a program of the system that must not be ended half-way. */
 import { spawn } from "node:child_process";
 import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../core/errors.ts";
 import { type Milliseconds, milliseconds } from "../core/units.ts";
@@ -73,8 +72,11 @@ async function describeLate(pid: number): Promise<ToolRun> {
   return { kind: "stuck", pid };
 }
 
-/** Where a file can be made: what was changed has to be put back on a machine with a full disk as well. */
-const PLACES = [tmpdir(), "/dev/shm", "/run"];
+/**
+ * Where a file can be made: what was changed has to be put back on a machine with a full disk as well. TMPDIR does not
+ * count: in a folder of somebody else's, what root makes there can be made to appear elsewhere.
+ */
+const PLACES = ["/tmp", "/dev/shm", "/run"];
 
 /** A file that nobody else can open, and that is gone with its last descriptor. @throws the last place's error */
 function openNameless(): number {

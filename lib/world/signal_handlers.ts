@@ -5,20 +5,24 @@ import process from "node:process";
 import type { CatchSignals, PassedSignal } from "./ports.ts";
 
 const SIGNALS: readonly PassedSignal[] = ["SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
+/** What timeout(1) can be told to send, and what a limit of setrlimit(2) sends: signal(7), those that end a program. */
+const OTHERS = ["SIGALRM", "SIGVTALRM", "SIGPROF", "SIGXCPU", "SIGXFSZ", "SIGIO"] as const;
 /** What a key on the terminal sends, to everybody in its foreground. Ctrl-Z is not caught: it suspends us with the job. */
 const KEYS: readonly PassedSignal[] = ["SIGINT", "SIGQUIT"];
 
 /** Calls `onSignal` in place of the default action, until disposed of. */
-export const catchSignals: CatchSignals = (onSignal) => {
+export const catchSignals: CatchSignals = (onSignal, onOther) => {
   const ignored = readIgnored();
   const handlers = SIGNALS.filter((signal) => !ignored(signal)).map((signal) => {
     const handler = () => onSignal({ signal, isFromTerminal: KEYS.includes(signal) && isInForeground() });
     process.on(signal, handler);
     return { signal, handler };
   });
+  if (onOther !== undefined) OTHERS.forEach((signal) => process.on(signal, onOther));
   return {
     [Symbol.dispose]() {
       for (const { signal, handler } of handlers) process.off(signal, handler);
+      if (onOther !== undefined) OTHERS.forEach((signal) => process.off(signal, onOther));
     },
   };
 };

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { GpuctlError, messageOf } from "../core/errors.ts";
+import { cannotRead, stateOf } from "../core/file_errors.ts";
 import { absent, known, type Reading } from "../core/reading.ts";
 import { quoteArguments, truncate } from "../core/text.ts";
 import { type Milliseconds, milliseconds } from "../core/units.ts";
@@ -90,7 +91,7 @@ function findUnit(path: string): FoundUnit | undefined {
       ? { kind: "link", target: readlinkSync(path) }
       : { kind: "file", text: readFileSync(path, "utf8") };
   } catch (error) {
-    throw new GpuctlError("unavailable", `Cannot read ${path}: ${messageOf(error)}`, { cause: error });
+    throw cannotRead(path, error);
   }
 }
 
@@ -99,7 +100,7 @@ function removeUnit(path: string): void {
     // systemctl disable removes a link by itself.
     rmSync(path, { force: true });
   } catch (error) {
-    throw new GpuctlError("partial", `Cannot remove ${path}: ${messageOf(error)}`, { cause: error });
+    throw new GpuctlError("partial", `Cannot remove ${path}: ${stateOf(error)}`, { cause: error });
   }
 }
 
@@ -125,7 +126,7 @@ function realPathOf(path: string): string {
   try {
     return realpathSync(path);
   } catch (error) {
-    throw new GpuctlError("refused", `Cannot run ${path} from a unit: ${messageOf(error)}`, { cause: error });
+    throw new GpuctlError("refused", `Cannot run ${path} from a unit: ${stateOf(error)}`, { cause: error });
   }
 }
 

@@ -54,6 +54,7 @@ export const SUITES: readonly NamedSuite[] = [
   { name: "scan-tenth", set: (stage) => setScan(stage, 200) },
   { name: "diff", set: (stage) => setWatch(stage, ["diff"]) },
   { name: "isolation", set: (stage) => setWatch(stage, ["verify-isolation", "--gpu", "0"]) },
+  { name: "watch", set: setFollow },
   { name: "read", set: (stage) => setRead(stage, GPUCTL) },
   { name: "gpu", set: setGpu },
 ];
@@ -143,6 +144,47 @@ async function setWatch(
       return [{ what: "one core, while sampling", value, unit: "%", atMost: 1 }];
     },
   };
+}
+
+const FOLLOW_SECONDS = 30;
+
+/**
+ * What `watch` costs each second, with eight GPUs, a job on each and 500 other processes: the processor time of a long one
+ * less that of one that looks once. And what it needs at most after many looks, against few.
+ */
+async function setFollow(stage: Stage): Promise<Suite> {
+  const source = await makeSim(stage, 8);
+  await startCrowd(stage, 500);
+  await startJobs(stage, source, 8);
+  const watch = [GPUCTL, "watch", "--json", "--source", source] as const;
+  const [long, short] = ["watch, 30 s", "watch, one look"];
+  const [many, few] = ["watch, 3,000 looks", "watch, 1,000 looks"];
+  const quickly = ["--interval", "10ms"] as const;
+  return {
+    rounds: 1,
+    contestants: [
+      { name: long, command: [...watch, "--for", `${FOLLOW_SECONDS}s`] },
+      { name: short, command: [...watch, "--count", "1"] },
+      { name: few, command: [...watch, ...quickly, "--count", "1000"] },
+      { name: many, command: [...watch, ...quickly, "--count", "3000"] },
+    ],
+    judge(results) {
+      const runsOf = (name: string) => results.get(name)?.runs ?? [];
+      const cpu = (name: string) => median(runsOf(name).map(({ cpuMs }) => cpuMs));
+      const peak = (name: string) => median(runsOf(name).map(({ peakKiB }) => peakKiB)) / 1024;
+      const value = (cpu(long) - cpu(short)) / (FOLLOW_SECONDS * 1000) * 100;
+      return [
+        { what: "one core, while watching at 1 s", value, unit: "%", atMost: 1 },
+        { what: "2,000 looks more", value: peak(many) - peak(few), unit: "MiB", atMost: 8 },
+      ];
+    },
+  };
+}
+
+/** Ranks of one job, one a GPU. They end with the stage. */
+async function startJobs(stage: Stage, source: string, ranks: number): Promise<void> {
+  const words = ["sim", "hold", "--source", source, "--ranks", String(ranks), "--for", "10m"];
+  await stage.use(startProgram([GPUCTL, ...words])).untilOutput(/^ready/m);
 }
 
 /** A snapshot of real GPUs: against the fewest calls that could make one, and NVIDIA's own tool. */

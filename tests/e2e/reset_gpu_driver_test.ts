@@ -1,9 +1,11 @@
 /** `gpuctl reset-gpu` on stand-ins for the driver's library and nvidia-smi: what it does, in which order, and how it ends. */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { NEEDS_ROOT } from "../support/as_nobody.ts";
+import { until } from "../support/until.ts";
 import { parseDocument } from "../support/documents.ts";
 import { type ScenarioGpu, writeScenario } from "../support/nvml_stub.ts";
 import {
@@ -288,7 +290,7 @@ test("gpuctl reset-gpu is no success when the GPU is gone", NEEDS_ROOT, async ()
 });
 
 test("gpuctl reset-gpu waits for a GPU that takes a moment to be well", NEEDS_ROOT, async () => {
-  const slowly = "{ ( wait_for well; take_effect ) </dev/null >/dev/null 2>&1 & }";
+  const slowly = "{ ( wait_for well; change 'field 230' '0 0' ) </dev/null >/dev/null 2>&1 & }";
   using machine = machines.make({
     scenario: { gpus: [{ fields: NEEDS_RESET }] },
     answers: { r: { out: SUCCESS, before: slowly } },
@@ -300,7 +302,7 @@ test("gpuctl reset-gpu waits for a GPU that takes a moment to be well", NEEDS_RO
 });
 
 test(
-  "gpuctl reset-gpu leaves a reset alone that takes too long, and puts back what it changed",
+  "gpuctl reset-gpu leaves a reset alone that takes too long, and promises nothing that it may undo",
   NEEDS_ROOT,
   async () => {
     using machine = machines.make({ answers: { r: { before: "wait_for end", out: SUCCESS } } });
@@ -309,10 +311,15 @@ test(
     assert.deepEqual(statesOf(reset).slice(0, 4), [
       ...DONE.slice(0, 2),
       "reset timed-out",
-      "persistence-on done",
+      "persistence-on failed",
     ]);
     assert.deepEqual(machine.persistence(), ["1"]);
-    assert.equal((await machine.smi.untilBegun("r")).status, undefined);
+    const { pid, status } = await machine.smi.untilBegun("r");
+    assert.equal(status, undefined);
+    assert.equal(
+      answerTo("persistence-on", reset),
+      `it was switched on, and an earlier step is still at work (PID ${pid}): that may undo it`,
+    );
 
     machine.release("end");
     const call = await machine.smi.untilEnded("r");
@@ -329,6 +336,63 @@ test(
     assert.deepEqual(callsOf(machine), [`pm0 ${BUS} 0`, `r ${BUS} 0`, `pm1 ${BUS} 0`]);
   },
 );
+
+test(
+  "gpuctl reset-gpu does not say that persistence mode is on again when the driver says that it is off",
+  NEEDS_ROOT,
+  async () => {
+    using machine = machines.make({ answers: { pm1: { out: "All done.\n" } } });
+    const reset = readReset(await machine.run(["0", "--yes", "--json"]), 6);
+    assert.deepEqual([reset.outcome, machine.persistence()], ["failed", ["0"]]);
+    assert.deepEqual(statesOf(reset), [...DONE.slice(0, 3), "persistence-on failed", "read-again done"]);
+  },
+);
+
+test(
+  "gpuctl reset-gpu waits for a late nvidia-smi that switches persistence mode off, before it switches it on",
+  NEEDS_ROOT,
+  async () => {
+    using machine = machines.make({
+      answers: { pm0: { before: "wait_for go", out: "All done.\n", takesEffect: true } },
+    });
+    await using program = machine.start(["0", "--yes", "--json", "--step-limit", "2s"]);
+    await until(
+      "the step to be given up",
+      () => readStepRecords(machine.auditLog).includes("intent persistence-on planned"),
+    );
+    machine.release("go");
+    const reset = readReset(await program.ended, 6);
+    assert.deepEqual(statesOf(reset).slice(1, 4), [
+      "persistence-off timed-out",
+      "reset skipped",
+      "persistence-on done",
+    ]);
+    assert.deepEqual([callsOf(machine), machine.persistence()], [[`pm0 ${BUS} 0`, `pm1 ${BUS} 0`], ["1"]]);
+  },
+);
+
+test("gpuctl reset-gpu does not call a service started that does not run", NEEDS_ROOT, async () => {
+  using machine = machines.make({
+    scenario: { gpus: [{ display: 1 }] },
+    services: ["gdm.service"],
+    before: { "start gdm.service": "exit 0" },
+  });
+  const reset = readReset(await machine.run(["0", "--yes", "--json", "--stop-services"]), 6);
+  assert.deepEqual([reset.outcome, answerTo("start-service", reset)], [
+    "failed",
+    "systemctl started it, and it does not run",
+  ]);
+});
+
+test("gpuctl reset-gpu waits for no pipe that stands in the record's place", NEEDS_ROOT, async () => {
+  using machine = machines.make();
+  const pipe = join(machine.path, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  assert.equal((await machine.run(["0", "--audit-log", pipe])).status, 10);
+  const { status, stderr } = await machine.run(["0", "--yes", "--audit-log", pipe]);
+  assert.deepEqual([status, callsOf(machine)], [5, []]);
+  assert.match(stderr, /^gpuctl: Cannot record in .*\/pipe: ENXIO/);
+});
 
 test("gpuctl reset-gpu says what it could not put back", NEEDS_ROOT, async () => {
   using machine = machines.make({
@@ -376,12 +440,36 @@ test(
 );
 
 test(
+  "gpuctl reset-gpu reports all the same when its file cannot be written any more",
+  NEEDS_ROOT,
+  async () => {
+    using machine = machines.make({
+      answers: { r: { before: "wait_for go", out: SUCCESS, takesEffect: true } },
+    });
+    const folder = join(machine.path, "reports");
+    mkdirSync(folder);
+    await using program = machine.start(["0", "--yes", "--json", "-o", join(folder, "report.json")]);
+    await machine.smi.untilBegun("r");
+    rmSync(folder, { recursive: true });
+    machine.release("go");
+    const { status, stdout, stderr } = await program.ended;
+    assert.deepEqual([status, parseDocument<ResetLook>(stdout).outcome], [3, "done"]);
+    assert.match(stderr, /^gpuctl: Cannot write .*report\.json: ENOENT/);
+  },
+);
+
+test(
   "gpuctl reset-gpu ends with 2 for what makes no sense, before anything is looked at",
   NEEDS_ROOT,
   async () => {
     using machine = machines.make();
     const cases: readonly (readonly [readonly string[], string])[] = [
       [["0", "--pid", "1"], "Cannot end processes without --evict: --pid only says whom it may end"],
+      [
+        ["MIG-5ee8", "--yes"],
+        "Cannot reset mig-5ee8: a MIG device has no reset of its own\n" +
+        "  hint: name its GPU: that is reset with all its MIG devices",
+      ],
       [["0", "--nvidia-smi", "nvidia-smi"], 'Cannot run "nvidia-smi": expected an absolute path'],
     ];
     for (const [args, message] of cases) {

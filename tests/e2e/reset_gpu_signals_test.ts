@@ -16,7 +16,7 @@ import { until } from "../support/until.ts";
 
 const machines = openResetMachines();
 after(() => machines[Symbol.dispose]());
-const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"] as const;
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGALRM"] as const;
 const UNIT = "gdm.service";
 const WAIT = "wait_for go";
 

@@ -154,6 +154,19 @@ test(
   },
 );
 
+test("gpuctl reset-gpu does not reset a GPU that it was started with open itself", NEEDS_ROOT, async () => {
+  await using server = await startSim({ gpus: 1 });
+  const node = join(server.folder, "dev", "nvidia0");
+  const words = [...gpuctlCommand(), ...RESET, "0", "--yes", "--source", `sim:${server.folder}`];
+  const ended = await runProgram(["sh", "-c", 'exec 9< "$0" && exec "$@"', node, ...words]);
+  const reset = readReset(ended, 5);
+  assert.deepEqual(reset.outcome, "blocked");
+  assert.deepEqual(
+    reset.blockers.filter(({ kind }) => kind === "opener").map(({ clearedBy }) => clearedBy),
+    ["nobody"],
+  );
+});
+
 test("gpuctl reset-gpu takes MIG instances away", NEEDS_ROOT, async () => {
   await using server = await startSim({
     gpus: 1,

@@ -2,6 +2,7 @@
 /** Where a watch goes, how it is ended, and what it does when it cannot write. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gpuctlCommand, withRuntime } from "../support/binary.ts";
@@ -10,14 +11,14 @@ import { startSim } from "../support/sim.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { startOnTerminal } from "../support/terminal.ts";
 import { until } from "../support/until.ts";
-import { changeFaults, linesOf, QUICK_WATCH, untilTold } from "../support/watching.ts";
+import { linesOf, QUICK_WATCH, untilTold } from "../support/watching.ts";
 
 const ON_JOURNAL =
   'exec 2>>"$1"; export JOURNAL_STREAM="$(stat -L -c %d:%i /proc/self/fd/2)"; shift; exec "$@"';
 /** Starts what tries to drive a terminal, to end a line and to run in a shell. */
 const HOSTILE = "\x1b[2J'; touch owned; $(touch owned)\n<0>fake";
 
-test("watch ends with 0 and whole lines at SIGINT, SIGTERM and SIGHUP, also while the driver hangs", async () => {
+test("watch ends with 0 and whole lines at SIGINT, SIGTERM and SIGHUP", async () => {
   await using server = await startSim({ gpus: 1 });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     await using watch = server.start(QUICK_WATCH);
@@ -27,19 +28,19 @@ test("watch ends with 0 and whole lines at SIGINT, SIGTERM and SIGHUP, also whil
     assert.deepEqual([status, stderr, stdout.endsWith("}\n")], [0, "", true], signal);
     linesOf(stdout);
   }
-  await using watch = server.start([...QUICK_WATCH, "--deadline", "60s"]);
-  await watch.untilOutput(/"event":"sample".*\n/);
-  await changeFaults(server, "hang = true\n");
-  const before = watch.stdout;
-  // The lines stop once the driver is asked that hangs.
-  let last = "";
-  await until("the driver to hang", () => {
-    const isStill = last === watch.stdout && watch.stdout !== before;
-    last = watch.stdout;
-    return isStill;
+});
+
+test("watch ends at once at a signal while the driver hangs: with 3, as that has never answered", async () => {
+  await using server = await startSim({ gpus: 1, faults: "hang = true\n" });
+  await using watch = server.start([...QUICK_WATCH, "--deadline", "10m"]);
+  await until("the signal to be caught", () => {
+    const [, caught = "0"] =
+      /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${watch.pid}/status`, "utf8")) ?? [];
+    return (BigInt(`0x${caught}`) >> BigInt(constants.signals.SIGTERM - 1) & 1n) === 1n;
   });
   watch.send("SIGTERM");
-  assert.equal((await watch.ended).status, 0);
+  const { status, stdout, stderr } = await watch.ended;
+  assert.deepEqual({ status, stdout, stderr }, { status: 3, stdout: "", stderr: "" });
 });
 
 test("watch leaves a signal alone that was ignored when it was started", async () => {
@@ -70,7 +71,7 @@ test("watch ends with 3 when its output cannot be written", async () => {
   const { stdout, stderr } = await runProgram(["sh", "-c", line], withRuntime({ env: server.env }));
   assert.deepEqual([stdout, stderr], [
     "3\n",
-    "gpuctl: Cannot write to standard output: ENOSPC: no space left on device\n",
+    "gpuctl: Cannot write to standard output: no space is left on the device\n",
   ]);
 });
 
@@ -99,7 +100,7 @@ test("watch goes on when its metrics have no room, and says so once", async () =
   assert.deepEqual([status, linesOf(stdout).length], [0, 5]);
   assert.equal(
     stderr,
-    "gpuctl: The metrics of --prometheus are not up to date: the call failed (Cannot write /dev/full: ENOSPC: no space left on device)\n",
+    "gpuctl: The metrics of --prometheus are not up to date: the call failed (Cannot write /dev/full: no space is left on the device)\n",
   );
   const nowhere = await server.run([...QUICK_WATCH, "--prometheus", join(server.folder, "none/x.prom")]);
   assert.deepEqual([nowhere.status, nowhere.stdout], [3, ""]);
@@ -142,6 +143,25 @@ test("watch tells of a command of --on-alert that fails, and takes none from a s
     2,
     `gpuctl: Cannot use ${config}:2:1: "on-alert" counts only on the command line\n`,
   ]);
+});
+
+test("watch reads no kernel log where that is turned off on the line, by a variable or in a file", async () => {
+  await using server = await startSim({ gpus: 1, faults: 'kernel-log = "denied"\n' });
+  using folder = temporaryFolder();
+  const off = folder.write("off.toml", "[watch]\nno-xid = true\n");
+  const on = folder.write("on.toml", "[watch]\nno-xid = false\n");
+  const watch = ["watch", "--json", "--count", "1"];
+  const remark = "gpuctl: The driver's errors (Xid) in the kernel's log cannot be seen: " +
+    "no permission (the kernel's log is for root alone)\n";
+  const runs = [
+    server.run(watch),
+    server.run([...watch, "--config", on]),
+    server.run([...watch, "--no-xid"]),
+    server.run([...watch, "--config", off]),
+    server.run(watch, { env: { GPUCTL_NO_XID: "1" } }),
+  ];
+  const said = (await Promise.all(runs)).map(({ stderr }) => stderr);
+  assert.deepEqual(said, [remark, remark, "", "", ""]);
 });
 
 test("watch writes a line for each alert into the journal, and nothing else", async () => {

@@ -3,7 +3,7 @@ import { attribute } from "../../lib/analysis/attribute.ts";
 import { CHECKS } from "../../lib/analysis/doctor/checks.ts";
 import type { DoctorFacts } from "../../lib/analysis/doctor/facts.ts";
 import { deviceMinor, parseBusId } from "../../lib/core/ids.ts";
-import { known } from "../../lib/core/reading.ts";
+import { absent, known } from "../../lib/core/reading.ts";
 import type { CheckId, CheckVerdict } from "../../lib/model/doctor.ts";
 import type { DriverFiles, NodeFile } from "../../lib/model/doctor_facts.ts";
 import type { DriverReport, Gpu } from "../../lib/model/gpu.ts";
@@ -96,6 +96,7 @@ export function doctorFacts(scene: DoctorScene = {}): DoctorFacts {
     look: known({ observation, snapshot: attribute(observation) }),
     containers: known({ engines: [], toolkit: [], cdiSpecs: known([]) }),
     mps: known({ kind: "none", directory: "/tmp/nvidia-mps" }),
+    acts: absent("failed", "ENOENT: no such file or directory"),
     shell: known(new Map(Object.entries(scene.shell ?? {}))),
     processes: known([]),
     python: known([interpreter(TORCH)]),

@@ -15,9 +15,12 @@ import { encodeSnapshot } from "../../lib/model/encode.ts";
 import { encodeIsolation } from "../../lib/model/isolation_json.ts";
 import { encodeRecordingHead, encodeSample } from "../../lib/model/job_sample_json.ts";
 import type { Reset } from "../../lib/model/reset.ts";
+import type { Diagnosis } from "../../lib/model/doctor.ts";
+import { encodeDiagnosis } from "../../lib/model/doctor_json.ts";
 import { encodeReset } from "../../lib/model/reset_json.ts";
 import { encodeWatchEvent, encodeWatchSample } from "../../lib/model/watch_json.ts";
 import { encodeLint } from "../../lib/render/lint_json.ts";
+import { DIAGNOSES } from "./diagnoses.ts";
 import { isolationCase } from "../unit/analysis/isolation_case.ts";
 import { MIB, sampleOf, tell, TOLERANCE } from "./job_story.ts";
 import { type MachineSpec, observe, type ProcessSpec } from "./machine.ts";
@@ -117,9 +120,10 @@ export const EXAMPLES: Readonly<Record<string, readonly object[]>> = {
       isPlan: false,
       acts: [ACT, PLANNED],
       heldBytes: bytes(4096 * MIB),
-      kept: [{ pid: pid(300), class: "live", why: "live is not to be ended" }],
+      kept: [{ pid: pid(300), class: "live", why: "live is not to be ended", isSpared: false }],
       ghosts: WORLDS["forked-child"].ghosts,
       unreadGpus: [gpuIndex(1)],
+      sight: { isOwnOnly: false, gaps: ["Not every process was looked at"], limits: [] },
       problems: WORLDS.hostile.problems,
     }),
     encodeCleanup({
@@ -131,6 +135,7 @@ export const EXAMPLES: Readonly<Record<string, readonly object[]>> = {
       kept: [],
       ghosts: [],
       unreadGpus: [],
+      sight: { isOwnOnly: true, gaps: [], limits: ["3 processes of other users were not looked into"] },
       problems: [],
     }),
   ],
@@ -170,4 +175,5 @@ export const EXAMPLES: Readonly<Record<string, readonly object[]>> = {
     ),
     encodeWatchEvent(CLEARED),
   ],
+  "gpuctl.doctor/1": Object.values<Diagnosis>(DIAGNOSES).map(encodeDiagnosis),
 };

@@ -7,7 +7,7 @@ import { type Milliseconds, milliseconds } from "../../lib/core/units.ts";
 import type { ChildEnd } from "../../lib/model/diff.ts";
 import type { DriverReport, Gpu } from "../../lib/model/gpu.ts";
 import type { DeviceUse } from "../../lib/model/observation.ts";
-import type { Process, ProcStat } from "../../lib/model/process.ts";
+import { isStillRunning, type Process, type ProcStat } from "../../lib/model/process.ts";
 import type { AuditJson } from "../../lib/model/schema/audit.ts";
 import type {
   AuditLog,
@@ -110,13 +110,19 @@ export function jobWorld(spec: JobWorldSpec): FakeJobWorld {
       };
     },
     listDescendants: () => descendantsOf(stats()),
+    hasDescendants: () => descendantsOf(stats()).some(isStillRunning),
     [Symbol.dispose]: () => {},
   };
   return {
     clock,
     signals,
     started,
-    audit: { path: "/var/log/gpuctl/audit.jsonl", records, append: (record) => void records.push(record) },
+    audit: {
+      path: "/var/log/gpuctl/audit.jsonl",
+      records,
+      read: () => absent("not-reported"),
+      append: (record) => void records.push(record),
+    },
     get samples() {
       return samples;
     },

@@ -75,7 +75,12 @@ export interface MachineSpec {
     readonly isRoot?: boolean;
     readonly isInitial?: boolean;
     readonly unreadable?: number;
+    /** Those of them that the reader answers for. */
+    readonly ownUnreadable?: readonly number[];
+    readonly mayTrace?: boolean;
     readonly cutShort?: Why;
+    /** Pids of its helpers. */
+    readonly helpers?: readonly number[];
   };
   readonly supervisors?: readonly number[];
   /** Clock ticks since boot at the moment of the look. */
@@ -184,7 +189,7 @@ function listOf(state: "known" | "incomplete" | Why, contexts: readonly Context[
 
 function scanOf(spec: MachineSpec, processes: readonly ProcessSpec[]): ProcessScan {
   const unseen = processes.filter((process) => hidesOf(process).has("descriptors")).length;
-  const { isRoot = true, isInitial = true, unreadable = unseen, cutShort } = spec.reader ?? {};
+  const { isRoot = true, isInitial = true, unreadable = unseen, cutShort, helpers = [] } = spec.reader ?? {};
   const namespace = isInitial ? "pid:[4026531836]" : "pid:[4026532000]";
   const built = new Map<Pid, Process>(
     processes.map((process) => [pid(process.pid), processOf(process, namespace)]),
@@ -194,9 +199,10 @@ function scanOf(spec: MachineSpec, processes: readonly ProcessSpec[]): ProcessSc
       pid: pid(99_999),
       uid: uid(isRoot ? 0 : 1000),
       isRoot,
+      mayTrace: spec.reader?.mayTrace ?? isRoot,
       isInitialPidNamespace: known(isInitial),
       pidNamespace: known(namespace),
-      ownPids: [pid(99_999)],
+      ownPids: [pid(99_999), ...helpers.map(pid)],
       ancestorPids: (spec.ancestors ?? []).map(pid),
     },
     processes: built,
@@ -219,7 +225,12 @@ function scanOf(spec: MachineSpec, processes: readonly ProcessSpec[]): ProcessSc
     supervisors: spec.supervisors
       ? known(spec.supervisors.flatMap((id) => built.get(pid(id)) ?? []))
       : absent("not-asked"),
-    coverage: { processes: processes.length, unreadable, ...(cutShort && { cutShort: absent(cutShort) }) },
+    coverage: {
+      processes: processes.length,
+      unreadable,
+      ownUnreadable: (spec.reader?.ownUnreadable ?? []).map(pid),
+      ...(cutShort && { cutShort: absent(cutShort) }),
+    },
   };
 }
 

@@ -59,6 +59,7 @@ if [ "$order" = show ]; then
   done
   exit 0
 fi
+if [ "$order" = is-active ]; then [ ! -e "$DIR/stopped.$2" ] && exit 0; exit 3; fi
 echo "$order $2" >> "$DIR/systemctl.log"
 case "$order $2" in
 @ORDERS@

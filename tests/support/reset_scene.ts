@@ -33,6 +33,7 @@ export const PLAIN_FACTS: ResetFacts = {
   isContainer: known(false),
   services: known([]),
   consoleGpus: known(new Set()),
+  transientUnits: known(new Set()),
 };
 
 export const NO_FLAGS: ResetFlags = {

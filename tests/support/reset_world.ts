@@ -2,7 +2,7 @@
 import type { ResetWorld } from "../../lib/action/reset.ts";
 import { GpuctlError } from "../../lib/core/errors.ts";
 import { gpuIndex, type Pid } from "../../lib/core/ids.ts";
-import { absent, known, type Reading } from "../../lib/core/reading.ts";
+import { absent, known, mapReading, type Reading } from "../../lib/core/reading.ts";
 import type { Milliseconds } from "../../lib/core/units.ts";
 import type { Gpu } from "../../lib/model/gpu.ts";
 import type { Observation } from "../../lib/model/observation.ts";
@@ -22,8 +22,10 @@ export interface FakeToolsSpec {
   readonly orderUnit?: (order: "stop" | "start", unit: string) => ToolRun | Promise<ToolRun>;
   /** What NVML makes of clocks that are to be set back; it has no such call unless given. */
   readonly clocks?: Reading<true>;
+  /** What systemd says of a unit that was started: it runs, unless given. */
+  readonly isActive?: Reading<boolean>;
   /** Helpers that do not end. */
-  readonly left?: readonly Pid[];
+  readonly left?: () => readonly Pid[];
 }
 
 export interface FakeTools extends ResetTools {
@@ -50,7 +52,8 @@ export function fakeResetTools(spec: FakeToolsSpec = {}): FakeTools {
       calls.push(["systemctl", order, unit, span]);
       return Promise.resolve(spec.orderUnit?.(order, unit) ?? goodRun([]));
     },
-    closeHelpers: () => Promise.resolve(spec.left ?? []),
+    readIsActive: () => Promise.resolve(spec.isActive ?? known(true)),
+    closeHelpers: () => Promise.resolve(spec.left?.() ?? []),
   };
 }
 
@@ -65,6 +68,10 @@ export interface ResetWorldSpec
   extends Pick<JobWorldSpec, "machine" | "caught">, Omit<FakeToolsSpec, "runSmi"> {
   /** Changes what the driver says of each GPU; `resets` counts the resets so far. */
   readonly gpu?: (gpu: Gpu, resets: number) => Partial<Gpu>;
+  /** Persistence mode of each GPU before it is changed; off unless given. */
+  readonly isPersistent?: boolean;
+  /** The driver does not do what nvidia-smi says of persistence mode; a reset takes it away all the same. */
+  readonly ignoresPersistence?: boolean;
   /** GPUs that cannot be opened. */
   readonly unreadable?: readonly number[];
   readonly observation?: (observation: Observation) => Partial<Observation>;
@@ -94,17 +101,40 @@ export function resetWorld(spec: ResetWorldSpec): FakeResetWorld {
     ...rest,
     async runSmi(words) {
       const run = await (runSmi?.(words, base.clock) ?? goodRun(words));
-      if (run.kind === "ended" && run.status === 0 && words[2] === "-r") resets++;
-      if (words[2] === "-pm") persistence.set(words[1] ?? "", words[3] === "1");
+      const isDone = run.kind === "ended" && run.status === 0;
+      if (isDone && words[2] === "-r") {
+        resets++;
+        for (const address of (words[1] ?? "").split(",")) persistence.set(address, false);
+      }
+      if (isDone && words[2] === "-pm" && !spec.ignoresPersistence) {
+        persistence.set(words[1] ?? "", words[3] === "1");
+      }
       return run;
     },
   });
+  const changed = (gpu: Gpu): Gpu => {
+    const address = gpu.busId.ok ? gpu.busId.value.toUpperCase() : "";
+    const mode = known(persistence.get(address) ?? spec.isPersistent ?? false);
+    return { ...gpu, health: HEALTHY, persistenceMode: mode, ...spec.gpu?.(gpu, resets) };
+  };
   return {
     clock: base.clock,
     processes: base.processes,
     signals: base.signals,
     catchSignals: base.catchSignals,
-    openSampler: base.openSampler,
+    openPopulation: base.openPopulation,
+    openUses: base.openUses,
+    async openSampler(source) {
+      const sampler = await base.openSampler(source);
+      return {
+        sample: async (options) =>
+          mapReading(
+            await sampler.sample(options),
+            (report) => ({ ...report, gpus: report.gpus.map(changed) }),
+          ),
+        [Symbol.asyncDispose]: () => sampler[Symbol.asyncDispose](),
+      };
+    },
     records,
     tools,
     get looks() {
@@ -113,6 +143,7 @@ export function resetWorld(spec: ResetWorldSpec): FakeResetWorld {
     locks: { acquire: () => spec.isLocked ? undefined : { [Symbol.dispose]: () => {} } },
     audit: {
       path: "/var/log/gpuctl/audit.jsonl",
+      read: () => absent("not-reported"),
       append(record) {
         if (spec.unrecorded?.(records.length)) {
           throw new GpuctlError("refused", "Cannot record in /var/log: disk full");
@@ -130,10 +161,7 @@ export function resetWorld(spec: ResetWorldSpec): FakeResetWorld {
             index: gpuIndex(index),
             reason: absent("lost", "GPU is lost"),
           })),
-          gpus: seen.report.value.gpus.map((gpu) => {
-            const mode = persistence.get(gpu.busId.ok ? gpu.busId.value.toUpperCase() : "") ?? false;
-            return { ...gpu, health: HEALTHY, persistenceMode: known(mode), ...spec.gpu?.(gpu, resets) };
-          }),
+          gpus: seen.report.value.gpus.map(changed),
         })
         : seen.report;
       const observation = { ...seen, report };

@@ -80,7 +80,7 @@ export const WATCH_VIEWS = {
     ...watchView(WORLDS["hanging-driver"], [DRIVER_ALERT]),
     remarks: [{
       subject: "--prometheus",
-      reason: absent("failed", "Cannot write /x: ENOSPC: no space left on device"),
+      reason: absent("failed", "Cannot write /x: no space is left on the device"),
       message: "The metrics of --prometheus are not up to date",
     }],
   },

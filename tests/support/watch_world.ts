@@ -38,6 +38,7 @@ export function watchedWorld({ machine, xids, stopAt, lookMs = 40 }: WatchedSpec
   let onSignal: ((caught: CaughtSignal) => void) | undefined;
   let isStopped = false;
   let last: { readonly text: string; readonly observation: Observation } | undefined;
+  let unasked: { readonly of: DriverReport; readonly is: Reading<DriverReport> } | undefined;
   const second = () => Math.floor(now / 1000);
   const look = (): Observation | Absent => {
     const spec = machine(second());
@@ -87,7 +88,13 @@ export function watchedWorld({ machine, xids, stopAt, lookMs = 40 }: WatchedSpec
         sample({ withUtilization }): Promise<Reading<DriverReport>> {
           asked.push(`${second()} sample${withUtilization ? "+" : ""}`);
           const seen = look();
-          return Promise.resolve("why" in seen ? seen : seen.report);
+          if ("why" in seen || !seen.report.ok || withUtilization) {
+            return Promise.resolve("why" in seen ? seen : seen.report);
+          }
+          if (unasked?.of !== seen.report.value) {
+            unasked = { of: seen.report.value, is: withoutUtilization(seen.report.value) };
+          }
+          return Promise.resolve(unasked.is);
         },
         observe(): Promise<Observation> {
           asked.push(`${second()} look`);
@@ -96,7 +103,7 @@ export function watchedWorld({ machine, xids, stopAt, lookMs = 40 }: WatchedSpec
           if (!("why" in seen)) {
             return Promise.resolve({ ...seen, takenAt: moment(), ticks: ticksAt(now) });
           }
-          return Promise.resolve({ ...observe({ processes: [] }), ticks: ticksAt(now), report: seen });
+          return Promise.resolve({ ...withoutDriver(seen), takenAt: moment(), ticks: ticksAt(now) });
         },
         [Symbol.asyncDispose]: () => Promise.resolve(close()),
       });
@@ -115,6 +122,18 @@ export function watchedWorld({ machine, xids, stopAt, lookMs = 40 }: WatchedSpec
       });
     },
   };
+}
+
+/** What the kernel knows of one GPU, in place of the driver's answer. */
+function withoutDriver(reason: Absent): Observation {
+  const message = "The driver gave no answer: what follows is from /proc alone";
+  const observation = observe({ processes: [], gpus: [{ list: reason.why }] });
+  return { ...observation, source: "proc", problems: [{ subject: "driver", reason, message }] };
+}
+
+function withoutUtilization(report: DriverReport): Reading<DriverReport> {
+  const gpus = report.gpus.map((gpu) => ({ ...gpu, utilization: absent("not-asked") }));
+  return known({ ...report, gpus });
 }
 
 function ticksAt(now: number): Observation["ticks"] {

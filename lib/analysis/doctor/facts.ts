@@ -2,7 +2,7 @@
 import type { Pid } from "../../core/ids.ts";
 import { type Absent, absent, formatAbsent, type Reading, valueOf } from "../../core/reading.ts";
 import type { CheckId, CheckVerdict } from "../../model/doctor.ts";
-import type { ContainerTools, DriverFiles, MpsPipe, Standing } from "../../model/doctor_facts.ts";
+import type { ActRecord, ContainerTools, DriverFiles, MpsPipe, Standing } from "../../model/doctor_facts.ts";
 import type { DriverReport } from "../../model/gpu.ts";
 import type { Observation } from "../../model/observation.ts";
 import type { Environment } from "../../model/process.ts";
@@ -29,6 +29,8 @@ export interface DoctorFacts {
   readonly look: Reading<Look>;
   readonly containers: Reading<ContainerTools>;
   readonly mps: Reading<MpsPipe>;
+  /** What gpuctl has done itself; where it has no record of that, its acts pass for the driver's own faults. */
+  readonly acts: Reading<ActRecord>;
   /** The variables of this program's own environment that bear on GPUs. */
   readonly shell: Reading<Environment>;
   readonly processes: Reading<readonly ExaminedProcess[]>;

@@ -103,7 +103,7 @@ function judgeRestOf(gpu: Gpu, input: ResetInput): CheckVerdict {
   const sentence = `${name}: ${sign?.reason}`;
   switch (sign?.advice) {
     case undefined:
-      return fine(`${name}: ${formatBytes(bytes(gpu.memoryUsed.value))} in use, and all of it explained`);
+      return fine(`${name}: ${formatBytes(bytes(gpu.memoryUsed.value))} in use, and listed with processes`);
     case "none":
       return fine(sentence);
     case "unknown":

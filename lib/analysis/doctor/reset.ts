@@ -6,7 +6,7 @@ import { type GpuResetNeed, RESET_ADVICE } from "../../model/reset.ts";
 import type { KernelLog, XidEvent } from "../../model/reset_facts.ts";
 import { judgeResetNeeds, judgeUnreadableGpu } from "../reset_need.ts";
 import { classifyXid, judgeXids } from "../xids.ts";
-import { asResetInput } from "./as_reset_input.ts";
+import { actsSinceBoot, asResetInput } from "./as_reset_input.ts";
 import { type Answer, type CheckPlan, type DoctorFacts, withAnswer, withDriver } from "./facts.ts";
 import { finding, fine, unknown, unseen, worstVerdict } from "./verdict.ts";
 
@@ -16,7 +16,7 @@ export const RESET_NEEDED: CheckPlan = {
   explanation:
     "The driver says which GPU is to be reset, drained or rebooted; what waits for a reset, such as bad rows of " +
     "memory, gets worse while it waits.",
-  reads: ["driver", "look", "machine", "services"],
+  reads: ["driver", "look", "machine", "services", "acts"],
   judge: (facts) => withAnswer(facts, (answer) => judgeResets(answer, facts)),
 };
 
@@ -25,7 +25,7 @@ export const XID_HISTORY: CheckPlan = {
   title: "the kernel log holds no error of a GPU that asks for anything",
   explanation:
     "The driver numbers its errors (Xid). Some are a program's own fault, some mean that a card or a link fails.",
-  reads: ["driver", "machine"],
+  reads: ["driver", "machine", "acts"],
   judge: judgeHistory,
 };
 
@@ -68,10 +68,10 @@ function judgeHistory(facts: DoctorFacts): CheckVerdict {
   const { machine } = facts;
   if (!machine.ok) return unseen("what the kernel log says", machine);
   const { kernelLog } = machine.value;
-  if (kernelLog.ok && hasErrors(kernelLog.value)) return judgeLog(kernelLog.value);
+  if (kernelLog.ok && hasErrors(kernelLog.value)) return judgeLog(kernelLog.value, facts);
   return withDriver(
     facts,
-    () => kernelLog.ok ? judgeLog(kernelLog.value) : unseen("what the kernel log says", kernelLog),
+    () => kernelLog.ok ? judgeLog(kernelLog.value, facts) : unseen("what the kernel log says", kernelLog),
   );
 }
 
@@ -79,9 +79,10 @@ function hasErrors({ xids, switchErrors }: KernelLog): boolean {
   return xids.length > 0 || switchErrors.length > 0;
 }
 
-function judgeLog({ xids, switchErrors, isWhole }: KernelLog): CheckVerdict {
+function judgeLog({ xids, switchErrors, isWhole }: KernelLog, facts: DoctorFacts): CheckVerdict {
+  const acts = actsSinceBoot(facts.acts);
   const devices = [...new Set(xids.map(({ busId }) => busId))];
-  const verdicts = devices.map((busId) => judgeDevice(busId, xids));
+  const verdicts = devices.map((busId) => judgeDevice(busId, xids, acts));
   if (switchErrors.length > 0) {
     verdicts.push(finding(
       [`${plural(switchErrors.length, "error")} of NVSwitches, the last: ${switchErrors.at(-1)}`],
@@ -99,9 +100,13 @@ function judgeLog({ xids, switchErrors, isWhole }: KernelLog): CheckVerdict {
     : worstVerdict(verdicts);
 }
 
-function judgeDevice(busId: BusId, xids: readonly XidEvent[]): CheckVerdict {
+function judgeDevice(
+  busId: BusId,
+  xids: readonly XidEvent[],
+  { ownKills, lastResets }: ReturnType<typeof actsSinceBoot>,
+): CheckVerdict {
   const own = xids.filter((event) => event.busId === busId);
-  const { action, reasons } = judgeXids(own, { busId, ownKills: [], lastReset: undefined });
+  const { action, reasons } = judgeXids(own, { busId, ownKills, lastReset: lastResets?.get(busId) });
   const evidence = reasons.map((reason) => `${busId}: ${reason}`);
   if (action !== "none") {
     return finding(
@@ -110,7 +115,10 @@ function judgeDevice(busId: BusId, xids: readonly XidEvent[]): CheckVerdict {
         "replacing",
     );
   }
-  return fine(...evidence, ...countHarmless(busId, own));
+  const told = [...evidence, ...countHarmless(busId, own)];
+  return fine(
+    ...(told.length > 0 ? told : [`${busId}: ${plural(own.length, "error")} from before it was reset`]),
+  );
 }
 
 /** Errors that ask for nothing are told with their numbers alone. */

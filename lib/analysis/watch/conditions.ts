@@ -1,7 +1,7 @@
 /** The rules that need no memory of their own: what is so on the GPUs at one moment. */
-import { formatAbsent, type Reading } from "../../core/reading.ts";
+import { formatAbsent, type Reading, type Why } from "../../core/reading.ts";
 import { bytes, formatBytes, type Milliseconds, milliseconds } from "../../core/units.ts";
-import { type DriverReport, type Gpu, RECOVERY_ACTIONS } from "../../model/gpu.ts";
+import type { DriverReport, Gpu } from "../../model/gpu.ts";
 import type { Snapshot } from "../../model/snapshot.ts";
 import type { Condition, MemoryLimit, WatchedGpu, WatchRules } from "../../model/watch.ts";
 import { nameProcess, watchedGpu, watchedProcess } from "./naming.ts";
@@ -11,6 +11,8 @@ const WELL_BELOW = 0.95;
 /** The driver counts in whole percents; a GPU at 99 is as busy as one at 100. */
 const BUSY_PERCENT = 99;
 const AT_ONCE = milliseconds(0);
+
+const LOST: readonly Why[] = ["lost", "reset-required"];
 
 type Told = Pick<Condition, "message" | "evidence" | "advice">;
 
@@ -56,8 +58,12 @@ export function lostConditions(
   const unreadable = new Map(unreadableGpus.map(({ index, reason }) => [Number(index), reason]));
   const there = new Set(gpus.map(({ index }) => Number(index)));
   const gone = [...known.values()].filter(({ index }) => !there.has(index) && !unreadable.has(index));
+  // A GPU that was opened before it was lost is still listed; its values say what has become of it.
+  const silent = gpus.flatMap(({ index, memoryUsed: reason }) =>
+    !reason.ok && LOST.includes(reason.why) ? [{ index, reason }] : []
+  );
   return [
-    ...unreadableGpus.map(({ index, reason }) =>
+    ...[...unreadableGpus, ...silent].map(({ index, reason }) =>
       condition("gpu-lost", {
         severity: "err",
         gpu: known.get(index) ?? { index, uuid: undefined },
@@ -81,7 +87,7 @@ export function lostConditions(
 /** What the driver asks for to mend a GPU. */
 export function recoveryConditions(gpus: readonly Gpu[]): Condition[] {
   return gpus.flatMap((gpu) => {
-    if (!gpu.recoveryAction.ok || gpu.recoveryAction.value === RECOVERY_ACTIONS[0]) return [];
+    if (!gpu.recoveryAction.ok || gpu.recoveryAction.value === "none") return [];
     return [condition("recovery", {
       severity: "err",
       gpu: watchedGpu(gpu),

@@ -1,9 +1,8 @@
 /** Who keeps memory and does nothing with it. */
-import { formatDuration, type Milliseconds, milliseconds } from "../../core/units.ts";
+import { formatBytes, formatDuration, type Milliseconds, milliseconds, sumBytes } from "../../core/units.ts";
 import type { Observation } from "../../model/observation.ts";
-import type { HolderClass, Snapshot } from "../../model/snapshot.ts";
+import type { HolderClass, Problem, Snapshot } from "../../model/snapshot.ts";
 import type { Condition } from "../../model/watch.ts";
-import { formatBytes, sumBytes } from "../../core/units.ts";
 import { judgeHolders } from "../judge.ts";
 import { type IdleRecord, idleSpans, updateIdleRecords } from "../idle.ts";
 import { nameProcess, watchedProcess } from "./naming.ts";
@@ -26,6 +25,17 @@ export class IdleWatch {
     const judgement = judgeHolders(report.value, scan.value);
     const bootId = host.bootId.ok ? host.bootId.value : "";
     this.#records = updateIdleRecords(this.#records, { judgement, scan: scan.value, ticks }, bootId);
+  }
+
+  /** GPUs of which it cannot be told: who has memory there may be at work. */
+  problems({ gpus }: Snapshot): Problem[] {
+    return gpus.flatMap(({ gpu: { index, utilization } }) =>
+      utilization.ok || utilization.why === "not-asked" ? [] : [{
+        subject: `GPU ${index}`,
+        reason: utilization,
+        message: `GPU ${index} does not say how busy it is: idle holders there are not told`,
+      }]
+    );
   }
 
   /** Who has been idle for too long, as far as the looks go back. */

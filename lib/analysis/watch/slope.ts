@@ -11,6 +11,8 @@ export interface Point {
 const PARTS = 6;
 /** Fewer points than this in a part have no quartiles worth the name. */
 const POINTS_PER_PART = 4;
+/** What a part has to rise by at least, of what parts rise by on average. */
+const LEAST_SHARE = 1 / 4;
 const LEAST_POINTS = PARTS * POINTS_PER_PART;
 
 /** How many points a window needs. */
@@ -32,36 +34,43 @@ export function robustSlope(points: readonly Point[]): number | undefined {
 
 /**
  * Whether a series rises all along: of six parts each lies above the one before, the lower quartile of the later not
- * below the upper quartile of the earlier. An allocation lifts one part over another and no more, and noise lifts none.
+ * below the upper quartile of the earlier, and by no less than a quarter of what they rise on average. An allocation
+ * lifts one part over another and no more, and noise lifts none by as much.
  */
 export function risesAllAlong(points: readonly Point[]): boolean {
-  return countRises(points) === PARTS - 1;
+  const parts = cutIntoParts(points);
+  const [first, last] = [parts[0], parts.at(-1)];
+  if (first === undefined || last === undefined) return false;
+  const least = (quantile(last, 0.5) - quantile(first, 0.5)) / (PARTS - 1) * LEAST_SHARE;
+  return parts.every((later, place) => {
+    const earlier = parts[place - 1];
+    return earlier === undefined || liesAbove(later, earlier, least);
+  });
 }
 
 /** Whether it still rose in the later half. */
 export function stillRises(points: readonly Point[]): boolean {
-  return countRises(points, PARTS / 2) > 0;
+  const later = cutIntoParts(points).slice(PARTS / 2 - 1);
+  return later.some((part, place) => {
+    const earlier = later[place - 1];
+    return earlier !== undefined && liesAbove(part, earlier, 0);
+  });
 }
 
-function countRises(points: readonly Point[], from = 1): number {
-  if (points.length < LEAST_POINTS) return 0;
-  const parts = Array.from(
+/** The values of each part in their order; none where there are too few for that. */
+function cutIntoParts(points: readonly Point[]): readonly (readonly number[])[] {
+  if (points.length < LEAST_POINTS) return [];
+  const cut = (part: number) => Math.floor(part * points.length / PARTS);
+  return Array.from(
     { length: PARTS },
-    (_, part) =>
-      points.slice(Math.floor(part * points.length / PARTS), Math.floor((part + 1) * points.length / PARTS))
-        .map(({ value }) => value).sort(ascending),
+    (_, part) => points.slice(cut(part), cut(part + 1)).map(({ value }) => value).sort(ascending),
   );
-  let rises = 0;
-  for (let part = from; part < PARTS; part++) {
-    const [earlier, later] = [parts[part - 1], parts[part]];
-    if (earlier && later && liesAbove(later, earlier)) rises++;
-  }
-  return rises;
 }
 
 /** Memory comes in blocks: where one is all that there is between two parts, their quartiles may touch. */
-function liesAbove(later: readonly number[], earlier: readonly number[]): boolean {
-  return quantile(later, 0.25) >= quantile(earlier, 0.75) && quantile(later, 0.5) > quantile(earlier, 0.5);
+function liesAbove(later: readonly number[], earlier: readonly number[], least: number): boolean {
+  const rise = quantile(later, 0.5) - quantile(earlier, 0.5);
+  return quantile(later, 0.25) >= quantile(earlier, 0.75) && rise > 0 && rise >= least;
 }
 
 /** The middle of an even number is the lower of the two: a value that was there. */

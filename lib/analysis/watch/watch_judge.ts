@@ -5,7 +5,7 @@ import type { ClockTicks, Milliseconds } from "../../core/units.ts";
 import type { DriverReport, Gpu } from "../../model/gpu.ts";
 import type { Observation } from "../../model/observation.ts";
 import type { XidEvent } from "../../model/reset_facts.ts";
-import type { GpuAccount, Snapshot } from "../../model/snapshot.ts";
+import type { GpuAccount, Problem, Snapshot } from "../../model/snapshot.ts";
 import type { Alert, Condition, WatchedGpu, WatchEvent, WatchRules } from "../../model/watch.ts";
 import { AlertBook } from "./alert_book.ts";
 import {
@@ -75,6 +75,11 @@ export class WatchJudge {
   /** Whether the driver has ever given an answer. */
   get hasAnswered(): boolean {
     return this.#hasAnswered;
+  }
+
+  /** What no rule can see just now though it was asked to. */
+  problems(snapshot: Snapshot): readonly Problem[] {
+    return this.#idle?.problems(snapshot) ?? [];
   }
 
   /** Takes a moment in and gives what is to be told. */

@@ -24,6 +24,10 @@ const KEPT_HOLDER = record({
   pid: PID,
   class: CLASS,
   why: described(TEXT, "Why it is left alone"),
+  spared: described(
+    FLAG,
+    "True where it is what was asked for, and is left alone for now or for want of proof: it holds on",
+  ),
 });
 
 /** A cleaning, or the plan of one. */
@@ -42,6 +46,14 @@ export const CLEANUP_SCHEMA = record({
   unreadGpus: described(
     list(GPU_INDEX),
     "Indexes of GPUs to be cleaned whose process list could not be read in full",
+  ),
+  gaps: described(
+    list(TEXT),
+    "What the result rests on and could not be seen: with any, nothing found is not nothing there",
+  ),
+  limits: described(
+    list(TEXT),
+    "What nobody in this place can see, or is none of its business; it does not count against the result",
   ),
   problems: PROBLEMS,
 });

@@ -1,7 +1,8 @@
 /** Making a simulated server, and giving one that exists other faults. */
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { errnoOf, GpuctlError, messageOf, stateOf } from "../../core/errors.ts";
+import { errnoOf, GpuctlError } from "../../core/errors.ts";
+import { cannotRead, failureOf, stateOf } from "../../core/file_errors.ts";
 import { valueOf } from "../../core/reading.ts";
 import { plural } from "../../core/text.ts";
 import { bytes } from "../../core/units.ts";
@@ -47,12 +48,9 @@ export function initSimServer(directory: string, plan: ServerPlan): SimServer {
     if (isNew) makeParts(server);
     writeDescription(directory, description);
   } catch (error) {
-    const errno = errnoOf(error);
-    if (errno === undefined) throw error;
-    const failure = errno === "EACCES" || errno === "EPERM" || errno === "EROFS" ? "denied" : "unavailable";
-    throw new GpuctlError(failure, `Cannot make a simulated server in ${directory}: ${stateOf(error)}`, {
-      cause: error,
-    });
+    if (errnoOf(error) === undefined) throw error;
+    const sentence = `Cannot make a simulated server in ${directory}: ${stateOf(error)}`;
+    throw new GpuctlError(failureOf(error), sentence, { cause: error });
   }
   return server;
 }
@@ -141,8 +139,7 @@ function readFaults(path: string): FaultsTable {
   try {
     return parseFaults(readFileSync(path, "utf8"));
   } catch (error) {
-    const failure = error instanceof SyntaxError ? "usage" : "unavailable";
-    const words = errnoOf(error) === "ENOENT" ? "there is no such file" : messageOf(error);
-    throw new GpuctlError(failure, `Cannot read the faults in ${path}: ${words}`, { cause: error });
+    if (!(error instanceof SyntaxError)) throw cannotRead(path, error, { as: "the faults in" });
+    throw new GpuctlError("usage", `Cannot read the faults in ${path}: ${error.message}`, { cause: error });
   }
 }

@@ -1,7 +1,7 @@
 /** The kernel's log of a simulated server, followed while its faults change. */
-import { statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { GpuctlError } from "../../core/errors.ts";
-import { absent, known, type Reading } from "../../core/reading.ts";
+import { type Absent, absent, known, type Reading } from "../../core/reading.ts";
 import type { XidEvent } from "../../model/reset_facts.ts";
 import type { KernelLogFollower } from "../../world/ports.ts";
 import { describeKernelLog } from "./reset_facts.ts";
@@ -9,17 +9,18 @@ import { descriptionPath, readSimServer } from "./server.ts";
 
 /** Follows the log of the server in a directory from now on: lines that its faults did not have before are new. */
 export function followSimLog(directory: string): KernelLogFollower {
-  let stamp: number | undefined;
+  let description: string | undefined;
   let seen: readonly string[] = [];
+  let denied: Absent | undefined;
   const readNew = (): Reading<readonly XidEvent[]> => {
     try {
-      const { mtimeMs } = statSync(descriptionPath(directory));
-      if (mtimeMs === stamp) return known([]);
+      const text = readFileSync(descriptionPath(directory), "utf8");
+      if (text === description) return denied ?? known([]);
       const { machine } = readSimServer(directory).faults;
-      stamp = mtimeMs;
-      const fresh = without(machine.xids, seen);
+      description = text;
+      const log = describeKernelLog({ ...machine, xids: without(machine.xids, seen) });
       seen = machine.xids;
-      const log = describeKernelLog({ ...machine, xids: fresh });
+      denied = log.ok ? undefined : log;
       return log.ok ? known(log.value.xids) : log;
     } catch (error) {
       // The server may be removed at any time: then it logs nothing.

@@ -30,6 +30,7 @@ export function describeFacts({ gpus, faults: { machine } }: SimServer): ResetFa
     consoleGpus: known(
       new Set(gpus.filter(({ faults }) => faults.reset.hasConsole).map(({ busId }) => busId)),
     ),
+    transientUnits: known(new Set()),
   };
 }
 

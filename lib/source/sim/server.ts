@@ -2,7 +2,8 @@
 import { readFileSync, realpathSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
-import { errnoOf, GpuctlError, messageOf } from "../../core/errors.ts";
+import { errnoOf, GpuctlError } from "../../core/errors.ts";
+import { cannotRead } from "../../core/file_errors.ts";
 import {
   type BusId,
   type DeviceMinor,
@@ -157,7 +158,7 @@ function readJson(path: string, directory: string): unknown {
         },
       );
     }
-    throw new GpuctlError("unavailable", `Cannot read ${path}: ${messageOf(error)}`, { cause: error });
+    throw cannotRead(path, error);
   }
 }
 

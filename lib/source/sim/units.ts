@@ -43,6 +43,12 @@ export async function orderSimUnit(
   return QUIET;
 }
 
+/** Says whether a service of the faults file runs. @throws {GpuctlError} if there is no such server */
+export function isSimUnitActive(directory: string, unit: string): boolean {
+  const service = (readDescription(directory).faults.services ?? []).find((each) => each.unit === unit);
+  return service !== undefined && service.active !== false;
+}
+
 const QUIET = { kind: "ended", status: 0, signal: undefined, text: "" } as const;
 
 /** Says whether it is gone in time, or no process of this server's at all. */

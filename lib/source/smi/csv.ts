@@ -61,11 +61,13 @@ export function isCsvRow(line: string, columns: readonly CsvColumn[]): boolean {
 
 function readRows(lines: readonly string[], from: number, { query, columns }: CsvHeader): RawExtent {
   const part = emptyPart(KINDS[query], from);
+  const gpus = new GpuRows(part);
   const processes = query === "gpu" ? undefined : new ProcessRows(part, query);
   let unreadable = 0;
   let line = from;
   for (; line < lines.length && isCsvRow(lines[line] ?? "", columns); line++) {
     const text = lines[line] ?? "";
+    if (findCsvHeader(text) !== undefined) break;
     const values = splitCsvRow(text, columns);
     if (!values) {
       unreadable++;
@@ -78,18 +80,39 @@ function readRows(lines: readonly string[], from: number, { query, columns }: Cs
     const stamp = findStamp(fields.get("timestamp") ?? "");
     if (stamp !== undefined) part.takenAt = stamp;
     if (processes) processes.add(fields, line, text);
-    else addGpu(part, fields, line);
+    else gpus.add(fields, line);
   }
   processes?.finish(unreadable);
   return { part, end: line };
 }
 
-function addGpu({ machine, gpus }: RawPart, fields: Map<string, string>, line: number): void {
-  for (const name of ["driver_version", "cuda_version"]) {
-    const version = fields.get(name);
-    if (version !== undefined) machine.set(name, version);
+/** What tells GPUs apart. */
+const KEYS = ["uuid", "pci.bus_id", "index"] as const;
+
+/** Rows of GPUs. With `-l` they come again and again: of each GPU the last row counts. */
+class GpuRows {
+  readonly #part: RawPart;
+  readonly #places = new Map<string, number>();
+
+  constructor(part: RawPart) {
+    this.#part = part;
   }
-  gpus.push({ ...emptyGpu(line), fields });
+
+  add(fields: Map<string, string>, line: number): void {
+    const { machine, gpus } = this.#part;
+    for (const name of ["driver_version", "cuda_version"]) {
+      const version = fields.get(name);
+      if (version !== undefined) machine.set(name, version);
+    }
+    const gpu = { ...emptyGpu(line), fields };
+    const keys = KEYS.map((name) => fields.get(name)).filter((value) =>
+      value !== undefined && !findAbsence(value)
+    );
+    const key = keys.join();
+    const place = keys.length === 0 ? undefined : this.#places.get(key);
+    if (place === undefined) this.#places.set(key, gpus.push(gpu) - 1);
+    else gpus[place] = gpu;
+  }
 }
 
 /** Fields of a process row that speak of its GPU. */
@@ -100,6 +123,8 @@ class ProcessRows {
   readonly #query: CsvHeader["query"];
   readonly #byKey = new Map<string, RawGpu>();
   readonly #loose: RawListing;
+  /** The pids of the present round. */
+  readonly #seen = new Map<RawListing, Set<string>>();
 
   constructor(part: RawPart, query: CsvHeader["query"]) {
     this.#part = part;
@@ -123,6 +148,7 @@ class ProcessRows {
       listing.unreadable++;
       this.#part.problems.addLine(line + 1, text, "a pid");
     } else {
+      this.#beginRound(listing, pid);
       listing.rows.push({
         line,
         pid,
@@ -131,6 +157,17 @@ class ProcessRows {
         memory: fields.get("used_gpu_memory"),
       });
     }
+  }
+
+  /** With `-l` all rows come again and again. One that was there before is of the next look, and the last look counts. */
+  #beginRound(listing: RawListing, pid: string): void {
+    if (!this.#seen.get(listing)?.has(pid)) {
+      this.#seen.set(listing, (this.#seen.get(listing) ?? new Set()).add(pid));
+      return;
+    }
+    for (const each of this.#seen.keys()) each.rows.length = each.hidden = 0;
+    this.#seen.clear();
+    this.#seen.set(listing, new Set([pid]));
   }
 
   /** A row that could not be split may have been of any GPU. */

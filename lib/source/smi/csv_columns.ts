@@ -88,10 +88,10 @@ export function splitCsvRow(line: string, columns: readonly CsvColumn[]): string
 }
 
 /**
- * nvidia-smi writes a blank behind each comma between values. A comma with a digit on both sides may stand within a number
- * (`1,551 MiB`), of which the end is no value, so where there are others it ends none.
+ * The cells of a line. nvidia-smi writes a blank behind each comma between values, so where a line has such commas, one
+ * between two digits stands within a number (`1,551 MiB`), of which the end is no value.
  */
-function splitCells(line: string): string[] {
+export function splitCells(line: string): string[] {
   const isSpaced = /, /.test(line);
   return line.split(isSpaced ? /,(?!(?<=\d,)\d)/ : ",");
 }

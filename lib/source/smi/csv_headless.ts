@@ -2,7 +2,7 @@
  * What the columns of a CSV without a header are. Only what the values themselves prove: of two numbers nobody can say
  * which is the used memory, so such columns get no name, and a text in which nothing is certain is not recognised.
  */
-import type { CsvColumn, CsvHeader } from "./csv_columns.ts";
+import { type CsvColumn, type CsvHeader, splitCells } from "./csv_columns.ts";
 import { findStamp } from "./stamps.ts";
 import { findAbsence, findBusId } from "./values.ts";
 
@@ -12,7 +12,7 @@ const MEMORY = /^\d{1,10} MiB$/;
 const WHOLE = /^\d{1,10}$/;
 const PRODUCT = /^(?:NVIDIA|Tesla|Quadro|GeForce|GRID|TITAN) /;
 /** Processes are named by their path, or by nvidia-smi where it cannot name them. GPUs have neither. */
-const PATH = /^\.{0,2}\//;
+const PATH = /^(?:\.{0,2}\/|[A-Z]:\\)/;
 /** No machine has so many GPUs, so a number from here on is no index. */
 const NO_INDEX = 1024;
 
@@ -106,7 +106,7 @@ function isAnchored(cells: readonly string[] | undefined): boolean {
 function cellsOf(line: string): string[] | undefined {
   const text = line.trim();
   if (text.length > 8192 || !text.includes(",") || /^[|+#$<>]/.test(text)) return undefined;
-  return text.split(",").map((cell) => cell.trim());
+  return splitCells(text).map((cell) => cell.trim());
 }
 
 function placesOf(shapes: readonly ColumnShape[], wanted: ColumnShape): number[] {

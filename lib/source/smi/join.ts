@@ -183,7 +183,7 @@ function joinGpus(a: RawGpu, b: RawGpu, problems: ProblemLog): RawGpu {
     line: a.line,
     fields,
     mig: joinMig(a, b),
-    listing: { ...listing, hidden: listing.hidden + lost.length },
+    listing: { ...listing, elsewhere: (listing.elsewhere ?? 0) + lost.length },
   };
 }
 

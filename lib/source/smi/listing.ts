@@ -55,12 +55,18 @@ export function processListOf(
 
 /** Why a list may lack processes, if it may. */
 function reasonFor(
-  { coverage, hidden, unreadable, isLast = false }: RawListing,
+  { coverage, hidden, unreadable, elsewhere = 0, isLast = false }: RawListing,
   contexts: readonly Context[],
   used: Reading<Bytes> | undefined,
 ): Absent | undefined {
   if (unreadable > 0) return absent("implausible", `${plural(unreadable, "row")} could not be read`);
   if (hidden > 0) return absent("hidden", `${plural(hidden, "process", "processes")} without a pid or a GPU`);
+  if (elsewhere > 0) {
+    return absent(
+      "implausible",
+      `another output in the text has ${plural(elsewhere, "more process", "more processes")}`,
+    );
+  }
   if (coverage === "compute") return absent("not-reported", "the query shows compute processes only");
   if (coverage === "all" && !isLast) return undefined;
   // nvidia-smi leaves out a process whose name it cannot read, a dead one above all. Where the rows account for all that

@@ -30,7 +30,7 @@ export const DMON_FORMAT: LineFormat = {
 function readMonitor(lines: readonly string[], at: number, part: RawPart): RawExtent {
   let columns: readonly string[] = headerOf(lines[at]) ?? ["gpu", "pid", "type"];
   const byIndex = new Map<string, RawGpu>();
-  const seen = new Set<string>();
+  const round = new Round();
   let line = at;
   for (; line < lines.length; line++) {
     const text = (lines[line] ?? "").trim();
@@ -44,7 +44,7 @@ function readMonitor(lines: readonly string[], at: number, part: RawPart): RawEx
       if (!/^\d{1,5}$/.test(index)) break;
       if (cells.length < Math.max(4, columns.length)) {
         part.problems.addLine(line + 1, text, `${columns.length} columns`);
-      } else addRow({ part, columns, byIndex, seen }, cells, line);
+      } else addRow({ part, columns, byIndex, round }, cells, line);
     }
   }
   return { part, end: Math.max(line, at + 1) };
@@ -54,26 +54,38 @@ interface MonitorState {
   readonly part: RawPart;
   readonly columns: readonly string[];
   readonly byIndex: Map<string, RawGpu>;
-  /** Rows of the present round. The same GPU (or the same process on it) again means that the next round has begun. */
-  readonly seen: Set<string>;
+  readonly round: Round;
+}
+
+/** The rows of one look. Each look is one of its own, and of each GPU the last one counts. */
+class Round {
+  readonly #seen = new Set<string>();
+  #lastIndex = -1;
+  #lastPid = "";
+
+  /** Whether the next row is the first of its GPU in a look: both tools list GPUs by rising index, and one without processes once. */
+  beginsGpu(index: number, pid: string, type: string | undefined): boolean {
+    const key = `${index}/${pid}/${type}`;
+    const isSame = index === this.#lastIndex;
+    const isNext = index < this.#lastIndex || this.#seen.has(key) ||
+      (isSame && (pid === "-" || this.#lastPid === "-"));
+    if (isNext) this.#seen.clear();
+    this.#seen.add(key);
+    this.#lastIndex = index;
+    this.#lastPid = pid;
+    return isNext || !isSame;
+  }
 }
 
 function addRow(
-  { part, columns, byIndex, seen }: MonitorState,
+  { part, columns, byIndex, round }: MonitorState,
   cells: readonly string[],
   line: number,
 ): void {
   const value = (name: string) => cells[columns.indexOf(name)];
   const index = value("gpu") ?? "";
   const pid = value("pid") ?? "-";
-  const key = `${index}/${pid}/${value("type")}`;
-  if (seen.has(key)) {
-    // Each round is a look of its own; the last one counts.
-    seen.clear();
-    byIndex.clear();
-    part.gpus.length = 0;
-  }
-  seen.add(key);
+  const isFirst = round.beginsGpu(Number(index), pid, value("type"));
   const gpu = byIndex.get(index) ?? emptyGpu(line, [["index", index]]);
   if (!byIndex.has(index)) {
     byIndex.set(index, gpu);
@@ -81,17 +93,20 @@ function addRow(
   }
   const memory = withUnit(value("fb"), "MiB");
   if (part.kind === "dmon") {
-    if (memory !== undefined) gpu.fields.set("memory.used", memory);
     const busy = withUnit(value("sm"), "%");
-    if (busy !== undefined) gpu.fields.set("utilization.gpu", busy);
+    for (const [name, reading] of [["memory.used", memory], ["utilization.gpu", busy]] as const) {
+      if (reading === undefined) gpu.fields.delete(name);
+      else gpu.fields.set(name, reading);
+    }
     return;
   }
-  gpu.listing ??= emptyListing("named");
+  const listing = isFirst || !gpu.listing ? emptyListing("named") : gpu.listing;
+  gpu.listing = listing;
   if (pid === "-") return;
   // The name is last and may hold blanks; without a header nothing says where it begins.
   const nameAt = columns.indexOf("command");
   const name = nameAt === -1 ? undefined : cells.slice(nameAt).join(" ");
-  gpu.listing.rows.push({ line, pid, type: value("type"), memory, name });
+  listing.rows.push({ line, pid, type: value("type"), memory, name });
 }
 
 /** nvidia-smi heads these columns `MB` and prints MiB in them, as everywhere. */

@@ -52,6 +52,8 @@ export interface RawListing {
   hidden: number;
   /** Rows that could not be read. */
   unreadable: number;
+  /** Processes that another output of the same text has on this GPU. */
+  elsewhere?: number;
   /** Nothing stands behind its last row, so that rows may be missing where a text has been cut. */
   isLast?: boolean;
   /** Why an `unread` listing has no rows. */

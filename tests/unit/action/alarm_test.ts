@@ -57,3 +57,14 @@ test("Alarm rings for an event that fails as well", async () => {
 
   assert.equal(alarm.hasRung, true);
 });
+
+test("Alarm waits for a promise until the event, and lets no later one be waited for", async () => {
+  const { promise: event, resolve: ring } = Promise.withResolvers<void>();
+  const alarm = new Alarm(event);
+  assert.equal(await alarm.outwait(Promise.resolve("answer")), "answer");
+  await assert.rejects(alarm.outwait(Promise.reject(new Error("no"))), { message: "no" });
+  const waiting = alarm.outwait(never);
+  ring();
+  assert.equal(await waiting, undefined);
+  assert.equal(await alarm.outwait(Promise.resolve("too late")), undefined);
+});

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AlertHook, variablesOf } from "../../../lib/action/alert_hook.ts";
+import { milliseconds } from "../../../lib/core/units.ts";
 import { formatAbsent } from "../../../lib/core/reading.ts";
 import type { ShellEnd, ShellOptions, ShellRun } from "../../../lib/world/ports.ts";
 import { DRIVER_ALERT, GHOST_ALERT, HOSTILE_ALERT, HOSTILE_NAME } from "../../support/watch_views.ts";
@@ -10,8 +11,16 @@ const AT = "2026-11-30T12:10:00.000Z";
 /** A shell whose runs end when they are told to. */
 function shell() {
   const runs: { readonly line: string; readonly options: ShellOptions; end(run: ShellRun): void }[] = [];
+  let ring: (() => void) | undefined;
   return {
     runs,
+    /** Lets the time be over that a run may take. */
+    ring: () => ring?.(),
+    clock: {
+      now: () => AT,
+      monotonic: () => milliseconds(0),
+      pause: () => new Promise<void>((resolve) => ring = resolve),
+    },
     runShell(line: string, options: ShellOptions): Promise<ShellRun> {
       const { promise, resolve } = Promise.withResolvers<ShellRun>();
       runs.push({ line, options, end: resolve });
@@ -57,7 +66,7 @@ test("AlertHook runs the line as it was typed, one run after another", async () 
     "driver",
   ]);
   world.runs[1]?.end(FINE);
-  await hook.idle();
+  await hook.finish();
   assert.deepEqual(hook.problems, []);
 });
 
@@ -74,13 +83,13 @@ test("AlertHook says how a run failed, until one goes well", async () => {
     hook.push({ alert: GHOST_ALERT, at: AT });
     await turn();
     world.runs.at(-1)?.end({ end, output: "first\n\x1b[31mno\n" });
-    await hook.idle();
+    await hook.finish();
     const [problem] = hook.problems;
     assert.deepEqual([hook.problems.length, problem && formatAbsent(problem.reason)], [1, words]);
   }
   hook.push({ alert: GHOST_ALERT, at: AT });
   world.runs.at(-1)?.end(FINE);
-  await hook.idle();
+  await hook.finish();
   assert.deepEqual(hook.problems, []);
 });
 
@@ -95,6 +104,20 @@ test("AlertHook lets no more than so many alerts wait, and says so", async () =>
     await turn();
     world.runs[count]?.end(FINE);
   }
-  await hook.idle();
+  await hook.finish();
   assert.equal(world.runs.length, 51);
+});
+
+test("AlertHook waits at its end for what it has to run, and no longer than one run may take", async () => {
+  const world = shell();
+  const hook = new AlertHook("x", world);
+  for (let count = 0; count < 3; count++) hook.push({ alert: GHOST_ALERT, at: AT });
+  const finished = hook.finish();
+  world.runs[0]?.end(FINE);
+  await turn();
+  world.ring();
+  await turn();
+  world.runs[1]?.end(FINE);
+  await finished;
+  assert.equal(world.runs.length, 2);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { evictHolders, type EvictionOptions } from "../../../lib/action/evict_holders.ts";
 import { type Pid, pid, uid } from "../../../lib/core/ids.ts";
-import { known } from "../../../lib/core/reading.ts";
+import { absent, known } from "../../../lib/core/reading.ts";
 import { milliseconds } from "../../../lib/core/units.ts";
 import { jobWorld } from "../../support/job_world.ts";
 import { type MachineSpec, timedLook, uuidOf } from "../../support/machine.ts";
@@ -41,7 +41,11 @@ test("evictHolders() names each that is still in the way, and why", async () => 
   const hard: MachineSpec = { ...LEFT_BEHIND, processes: [{ pid: 700, touch: "inherited", state: "D" }] };
   const world = jobWorld({ machine: (atMs) => atMs < 3000 ? LEFT_BEHIND : hard });
   const { state, answer } = await evictHolders(evictionOf(LEFT_BEHIND, [700, 701]), world);
-  assert.deepEqual([state, answer, world.signals], ["failed", "PID 700: is in state D: no signal reaches it", []]);
+  assert.deepEqual([state, answer, world.signals], [
+    "failed",
+    "PID 700: is in state D: no signal reaches it",
+    [],
+  ]);
 });
 
 test("evictHolders() ends nobody who has none of the GPUs, and does not miss him", async () => {
@@ -56,4 +60,25 @@ test("evictHolders() ends nobody who has none of the GPUs, and does not miss him
     answer: "0 processes ended",
   });
   assert.deepEqual(world.signals, []);
+});
+
+test("evictHolders() leaves alone whom the plan did not name", async () => {
+  const world = jobWorld({ machine: () => LEFT_BEHIND });
+  await evictHolders(evictionOf(LEFT_BEHIND, [700]), world);
+  assert.deepEqual(new Set(world.signals.map((signal) => signal.pid)), new Set([700]));
+});
+
+test("evictHolders() ends nobody when only the kernel answers at the second look", async () => {
+  const world = jobWorld({ machine: () => LEFT_BEHIND });
+  const reason = absent("timed-out", "no answer within 5 s");
+  const silent: typeof world.observe = async (source, look) => ({
+    ...await world.observe(source, look),
+    problems: [{ subject: "driver", reason, message: "The driver gave no answer" }],
+  });
+  const { state, answer } = await evictHolders(evictionOf(LEFT_BEHIND, [700]), { ...world, observe: silent });
+  assert.deepEqual([state, answer?.startsWith("the second look failed: "), world.signals], [
+    "failed",
+    true,
+    [],
+  ]);
 });

@@ -117,7 +117,7 @@ test("isolateJob() proves nothing of what it was not left to see to its end", as
 
   assert.deepEqual(verdict.problems.map(({ message }) => message), [
     "Not every process of the job could be told from others: not asked for (1 process of it still ran when the " +
-    "watch was interrupted)",
+    "watch ended)",
   ]);
 });
 

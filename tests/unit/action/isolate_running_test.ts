@@ -4,6 +4,7 @@ import { isolateMachine } from "../../../lib/action/isolate_machine.ts";
 import {
   isolateRunning,
   type IsolateRunningOptions,
+  type IsolateRunningWorld,
   type Named,
 } from "../../../lib/action/isolate_running.ts";
 import { pid } from "../../../lib/core/ids.ts";
@@ -11,6 +12,7 @@ import { bytes, milliseconds } from "../../../lib/core/units.ts";
 import type { IsolationVerdict } from "../../../lib/model/isolation.ts";
 import { parseRuleFile } from "../../../commands/rule_file.ts";
 import type { MachineSpec, ProcessSpec } from "../../support/machine.ts";
+import type { Clock } from "../../../lib/world/ports.ts";
 import { runningWorld } from "../../support/running_world.ts";
 
 type Moment = (atMs: number) => MachineSpec | "no answer";
@@ -32,6 +34,15 @@ async function isolate(
     machine: typeof machine === "function" ? machine : () => machine,
     ...caught && { caught },
   });
+  return await judge(named, world, options);
+}
+
+/** The same in a world that the test has made. */
+async function judge(
+  named: Named,
+  world: IsolateRunningWorld,
+  options: Partial<IsolateRunningOptions> = {},
+): Promise<IsolationVerdict> {
   const { isolation } = await isolateRunning({
     named,
     source: { kind: "nvml" },
@@ -51,7 +62,11 @@ const broken = ({ violations }: IsolationVerdict) =>
 const messages = ({ problems }: IsolationVerdict) => problems.map(({ message }) => message);
 
 test("isolateRunning() judges by one look the processes that are named", async () => {
-  const machine = two({ pid: 100, touch: "context", on: [1] }, { pid: 200, touch: "context", on: [0] });
+  const machine = two(
+    { pid: 50 },
+    { pid: 100, touch: "context", on: [1] },
+    { pid: 200, parent: 50, touch: "context", on: [0] },
+  );
   assert.equal((await isolate(machine, pids(100))).verdict, "isolated");
   assert.deepEqual(broken(await isolate(machine, pids(100, 200))), [[200, 0, "variable-missing"]]);
 });
@@ -204,4 +219,74 @@ test("isolateRunning() explains by the habit of their framework where processes 
 
   assert.deepEqual(await habits(pids(100)), ["PID 100 runs JAX"]);
   assert.deepEqual(await habits(pids(100, 200)), ["PID 100 and 1 more run JAX"]);
+});
+
+test("isolateRunning() leaves open whose a context is that may be an orphan's of the process that was named", async () => {
+  const daemon: ProcessSpec = { pid: 200, touch: "context", on: [0] };
+  const verdict = await isolate(two({ pid: 100 }, daemon), pids(100));
+
+  assert.equal(verdict.verdict, "unproven");
+  assert.deepEqual(messages(verdict), ["GPU 0: PID 200 has a context, and whose it is could not be told"]);
+});
+
+test("isolateRunning() refuses who can have no context: a zombie, a thread, and one that is not there or hidden", async () => {
+  await assert.rejects(isolate(two({ pid: 100, state: "Z", threadStates: ["Z"] }), pids(100)), {
+    message: "Cannot judge PID 100: it has ended, and its parent has not taken note of that yet",
+  });
+  await assert.rejects(isolate(two(), pids(101)), {
+    message: "Cannot judge PID 101: there is no such process",
+  });
+
+  const world = runningWorld({ machine: () => two({ pid: 100 }, { pid: 101 }) });
+  const population = { ...world.population, listPids: () => [pid(100)] };
+  await assert.rejects(judge(pids(101), { ...world, population }), {
+    message: "Cannot judge PID 101: that is a thread, not a process",
+    hint: "grep Tgid /proc/101/status says of which process",
+  });
+  const hidden = { ...population, readProcess: () => Promise.resolve(undefined) };
+  const processes = { ...world.processes, findProcess: denied };
+  await assert.rejects(judge(pids(100), { ...world, processes, population: hidden }), {
+    message: "Cannot judge PID 100: it has just ended, or is hidden from this user",
+  });
+});
+
+/** What the system says of a process under hidepid=1. */
+function denied(): never {
+  throw Object.assign(new Error("EPERM: operation not permitted, open"), { code: "EPERM" });
+}
+
+test("isolateRunning() proves nothing where it was kept from looking for longer than a look may take", async () => {
+  const world = runningWorld({ machine: () => two({ pid: 100, touch: "context", on: [1] }) });
+  let pauses = 0;
+  const clock: Clock = {
+    now: () => world.clock.now(),
+    monotonic: () => world.clock.monotonic(),
+    pause: (span) => world.clock.pause(++pauses === 3 ? milliseconds(5000) : span),
+  };
+  const watch = { span: milliseconds(10_000), interval: milliseconds(100) };
+  const verdict = await judge(pids(100), { ...world, clock }, { watch });
+
+  assert.equal(verdict.verdict, "unproven");
+  assert.deepEqual(messages(verdict), [
+    "For 5 s no look was taken: gpuctl did not run, or had to wait for the machine",
+  ]);
+});
+
+test("isolateRunning() judges a GPU that came up during the watch", async () => {
+  const grown = (atMs: number): MachineSpec =>
+    atMs < 450
+      ? two({ pid: 100 })
+      : { gpus: [{}, {}, {}], processes: [{ pid: 100, touch: "context", on: [2] }] };
+  const { violations, gpus } = await isolate(grown, pids(100), { watch: SECOND });
+
+  assert.deepEqual(violations.map(({ pid, index, cause }) => [pid, index, cause]), [[
+    100,
+    2,
+    "variable-missing",
+  ]]);
+  assert.deepEqual(gpus.map(({ index, allowed, verdict }) => [index, allowed, verdict]), [
+    [0, "not", "isolated"],
+    [1, "wholly", "isolated"],
+    [2, "not", "violated"],
+  ]);
 });

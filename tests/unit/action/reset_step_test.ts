@@ -137,7 +137,7 @@ test("performStep() cuts what systemctl says at length", async () => {
 test("performStep() waits for our own helpers, and names the one that stays", async () => {
   const step = plannedStep("close-helper");
   assert.deepEqual(await performStep(step, LIMIT, fakeResetTools()), { state: "done" });
-  assert.deepEqual(await performStep(step, LIMIT, fakeResetTools({ left: [pid(77)] })), {
+  assert.deepEqual(await performStep(step, LIMIT, fakeResetTools({ left: () => [pid(77)] })), {
     state: "timed-out",
     answer: "gpuctl's own helper (PID 77) is stuck in the driver and keeps the GPU open",
   });
@@ -150,4 +150,15 @@ test("performStep() takes no step for done that it cannot do", async () => {
       new TypeError(`Cannot do ${kind}: no program does it`),
     );
   }
+});
+
+test("performStep() calls no service started that does not run, nor one of which that is not known", async () => {
+  const results = [known(true), known(false), absent("timed-out", "systemctl")].map((isActive) =>
+    performStep(START, LIMIT, fakeResetTools({ isActive }))
+  );
+  assert.deepEqual(await Promise.all(results), [
+    { state: "done" },
+    { state: "failed", answer: "systemctl started it, and it does not run" },
+    { state: "failed", answer: "whether it runs is not known: no answer in time (systemctl)" },
+  ]);
 });

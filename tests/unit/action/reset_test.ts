@@ -6,6 +6,7 @@ import { pid } from "../../../lib/core/ids.ts";
 import { absent, known } from "../../../lib/core/reading.ts";
 import { bytes, milliseconds } from "../../../lib/core/units.ts";
 import type { Reset } from "../../../lib/model/reset.ts";
+import type { ToolRun } from "../../../lib/model/tool_run.ts";
 import type { MachineSpec } from "../../support/machine.ts";
 import { service } from "../../support/reset_scene.ts";
 import { type FakeResetWorld, resetWorld, type ResetWorldSpec } from "../../support/reset_world.ts";
@@ -49,14 +50,17 @@ function statesOf({ steps }: Reset): string[] {
   return steps.map(({ kind, state }) => `${kind} ${state}`);
 }
 
+function answerTo(kind: string, { steps }: Reset): string | undefined {
+  return steps.find((step) => step.kind === kind)?.answer;
+}
+
 /** Words of nvidia-smi and systemctl without the spans. */
 function callsOf({ tools }: FakeResetWorld): string[] {
   return tools.calls.map((words) => words.slice(0, -1).join(" "));
 }
 
-const PERSISTENT: Pick<ResetWorldSpec, "gpu"> = {
-  gpu: (_gpu, resets) => ({ persistenceMode: known(resets === 0) }),
-};
+const PERSISTENT: Pick<ResetWorldSpec, "isPersistent"> = { isPersistent: true };
+const DONE_RUN: ToolRun = { kind: "ended", status: 0, signal: undefined, text: "" };
 const WHOLE = [`nvidia-smi -i ${BUS} -pm 0`, `nvidia-smi -i ${BUS} -r`, `nvidia-smi -i ${BUS} -pm 1`];
 const DONE = [
   "close-helper done",
@@ -181,7 +185,7 @@ test("resetGpus() puts persistence mode back when nvidia-smi refuses, and looks 
     ...PERSISTENT,
     runSmi: (words) =>
       words[2] === "-r" ? { kind: "ended", status: 255, signal: undefined, text: refusal } : undefined,
-    gpu: () => ({ persistenceMode: known(true), recoveryAction: known("reset") }),
+    gpu: () => ({ recoveryAction: known("reset") }),
   });
   assert.deepEqual([reset.outcome, callsOf(world)], ["failed", WHOLE]);
   assert.deepEqual(statesOf(reset).slice(2), ["reset failed", "persistence-on done", "read-again failed"]);
@@ -278,8 +282,9 @@ test("resetGpus() stops services, starts them again in the other order, and both
   const services = known([service("gdm.service", "display-manager"), service("dcgm.service", "dcgm", 901)]);
   const machine: MachineSpec = { ...IDLE, processes: [{ pid: 901, touch: "monitor" }] };
   const flags = { ...OPTIONS.flags, stopServices: true };
+  let isStopped = false;
   const spec: Partial<ResetWorldSpec> = {
-    machine: () => machine,
+    machine: () => isStopped ? IDLE : machine,
     facts: { services },
     gpu: () => ({ displayActive: known(true) }),
   };
@@ -287,7 +292,13 @@ test("resetGpus() stops services, starts them again in the other order, and both
   const stops = ["systemctl stop gdm.service", "systemctl stop dcgm.service"];
   const starts = ["systemctl start dcgm.service", "systemctl start gdm.service"];
 
-  const { world } = await run(spec, { flags });
+  const { world } = await run({
+    ...spec,
+    orderUnit(order) {
+      isStopped = order === "stop";
+      return DONE_RUN;
+    },
+  }, { flags });
   assert.deepEqual(callsOf(world), [...stops, `nvidia-smi -i ${BUS} -r`, ...starts]);
 
   const failing = await run({
@@ -302,8 +313,96 @@ test("resetGpus() stops services, starts them again in the other order, and both
   assert.deepEqual([failing.reset.outcome, callsOf(failing.world)], ["failed", [...stops, ...starts]]);
 });
 
+test("resetGpus() begins no reset while the process of a stopped service still has the GPU open", async () => {
+  const machine: MachineSpec = {
+    ...IDLE,
+    processes: [{ pid: 901, touch: "monitor", comm: "nv-hostengine" }],
+  };
+  const { world, reset } = await run({
+    machine: () => machine,
+    facts: { services: known([service("dcgm.service", "dcgm", 901)]) },
+  }, { flags: { ...OPTIONS.flags, stopServices: true } });
+  assert.deepEqual([reset.outcome, callsOf(world)], [
+    "failed",
+    ["systemctl stop dcgm.service", "systemctl start dcgm.service"],
+  ]);
+  assert.equal(answerTo("reset", reset), "it was not begun: PID 901 (nv-hostengine) has GPU 0 open");
+});
+
+test("resetGpus() begins no reset when somebody has come since it was planned, and puts back what it changed", async () => {
+  const late: MachineSpec = { ...IDLE, processes: [{ pid: 800, touch: "monitor", comm: "python3" }] };
+  let isSwitched = false;
+  const { world, reset } = await run({
+    ...PERSISTENT,
+    machine: () => isSwitched ? late : IDLE,
+    runSmi: () => {
+      isSwitched = true;
+      return undefined;
+    },
+  });
+  assert.deepEqual([reset.outcome, callsOf(world)], ["failed", [WHOLE[0], WHOLE[2]]]);
+  assert.equal(answerTo("reset", reset), "it was not begun: PID 800 (python3) has GPU 0 open");
+});
+
+test("resetGpus() is not stopped by who has another GPU open, or is known not to be in the way", async () => {
+  const machine: MachineSpec = {
+    gpus: [{ utilization: 0 }, { utilization: 0 }],
+    processes: [{ pid: 800, touch: "context", on: [1] }, { pid: 950, touch: "monitor" }],
+  };
+  const { reset } = await run({
+    machine: () => machine,
+    facts: { services: known([service("nvidia-fabricmanager.service", "fabric-manager", 950)]) },
+  }, { choose: ({ gpus }) => ({ gpus: gpus.slice(0, 1), unreadable: [] }) });
+  assert.equal(reset.outcome, "done");
+});
+
+test("resetGpus() begins no reset when another process has the pid of one that is not in the way", async () => {
+  const withManager = (startTicks: number): MachineSpec => ({
+    ...IDLE,
+    processes: [{ pid: 950, touch: "monitor", startTicks, comm: "python3" }],
+  });
+  let isSwitched = false;
+  const { reset } = await run({
+    ...PERSISTENT,
+    machine: () => withManager(isSwitched ? 2000 : 1000),
+    facts: { services: known([service("nvidia-fabricmanager.service", "fabric-manager", 950)]) },
+    runSmi: () => {
+      isSwitched = true;
+      return undefined;
+    },
+  });
+  assert.equal(answerTo("reset", reset), "it was not begun: PID 950 (python3) has GPU 0 open");
+});
+
+test("resetGpus() does not take nvidia-smi's word for persistence mode either", async () => {
+  const { reset } = await run({ ...PERSISTENT, ignoresPersistence: true });
+  assert.equal(reset.outcome, "failed");
+  assert.deepEqual(statesOf(reset).slice(2), ["reset done", "persistence-on failed", "read-again done"]);
+  assert.equal(
+    answerTo("persistence-on", reset),
+    "nvidia-smi said that it is on, and the driver says that it is off",
+  );
+});
+
+test("resetGpus() does not call persistence mode put back while a late nvidia-smi may still take it away", async () => {
+  let isLate = false;
+  const { reset } = await run({
+    ...PERSISTENT,
+    left: () => isLate ? [pid(77)] : [],
+    runSmi: (words) => {
+      isLate ||= words[2] === "-r";
+      return words[2] === "-r" ? { kind: "timed-out", pid: 77 } : undefined;
+    },
+  });
+  assert.deepEqual(statesOf(reset).slice(2, 4), ["reset timed-out", "persistence-on failed"]);
+  assert.equal(
+    answerTo("persistence-on", reset),
+    "it was switched on, and an earlier step is still at work (PID 77): that may undo it",
+  );
+});
+
 test("resetGpus() gives up when a helper of its own stays in the driver", async () => {
-  const { world, reset } = await run({ ...PERSISTENT, left: [pid(77)] });
+  const { world, reset } = await run({ ...PERSISTENT, left: () => [pid(77)] });
   assert.deepEqual([reset.outcome, world.tools.calls], ["failed", []]);
   assert.deepEqual(statesOf(reset).slice(0, 2), ["close-helper timed-out", "persistence-off skipped"]);
 });

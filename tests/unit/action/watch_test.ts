@@ -96,6 +96,22 @@ test("watchMachine() tells of each thing once and when it is over", async () => 
   ]);
 });
 
+test("watchMachine() does not call a ghost gone while the list cannot be read", async () => {
+  const ghost: MachineSpec = { processes: [CHILD], dead: [{ pid: 50, mib: 2566 }] };
+  const blind: MachineSpec = { processes: [CHILD], gpus: [{ list: "no-permission", usedMib: 2566 }] };
+  const { told } = await watch(
+    { machine: (second) => second >= 80 && second < 90 ? blind : ghost },
+    { seconds: 120 },
+  );
+  assert.deepEqual(told, ["60 alert PID 50 is dead and still has 2.5 GiB on GPU 0"]);
+});
+
+test("watchMachine() does not make up for moments that it has missed, and says when the driver last answered", async () => {
+  const { views } = await watch({ machine: () => AT_WORK, lookMs: 3500 }, { seconds: 10 });
+  assert.deepEqual(views.map(({ elapsed }) => elapsed), [3500, 4000, 5000, 6000, 7000, 8000, 9000]);
+  assert.deepEqual(views.map(({ snapshot }) => snapshot.takenAt), views.map(({ at }) => known(at)));
+});
+
 test("watchMachine() tells of memory above a limit, and is content a little below it", async () => {
   const used = (second: number) => second < 5 ? 100_000 : second < 10 ? 140_000 : second < 15 ? 127_000 : 100;
   const { told } = await watch({
@@ -162,9 +178,14 @@ test("watchMachine() says that the kernel's log cannot be read, and goes on", as
 
 test("watchMachine() goes on while the driver is silent, asks it less and less, and ends no alert meanwhile", async () => {
   const ghost: MachineSpec = { processes: [CHILD], dead: [{ pid: 50, mib: 2566 }] };
-  const { told, world, end } = await watch({
+  const { told, world, end, views } = await watch({
     machine: (second) => second >= 100 && second < 200 ? SILENT : ghost,
   }, { seconds: 300 });
+  assert.deepEqual([views[99], views[150], views[299]].map((view) => view?.snapshot.source), [
+    "nvml",
+    "proc",
+    "nvml",
+  ]);
   assert.deepEqual(told, [
     "60 alert PID 50 is dead and still has 2.5 GiB on GPU 0",
     "100 alert the driver gives no answer: no answer in time (the driver gave no answer within 5 s)",

@@ -213,7 +213,7 @@ test("diffSnapshots() says unknown for a GPU that only one snapshot has", () => 
 
   assert.deepEqual(diff.gpus[1]?.verdict, {
     kind: "unknown",
-    reason: absent("lost", "it is not in the first snapshot"),
+    reason: absent("not-reported", "it is not in the first snapshot"),
   });
   assert.equal(diff.gpus[1]?.uuid, uuidOf(1));
 });

@@ -64,6 +64,15 @@ test("findOwnKills() gives no time that makes no sense", () => {
   }
 });
 
+test("findLastResets() believes no reset that is still to come: a clock was set back since", () => {
+  const step = { kind: "reset", state: "done", command: ["nvidia-smi", "-i", "00000000:C1:00.0", "-r"] };
+  const moments = [NOW.takenAt, new Date(Date.parse(NOW.takenAt) + 60_000).toISOString()];
+  assert.deepEqual(
+    moments.map((at) => findLastResets(line({ at, act: null, step }), NOW).size),
+    [1, 0],
+  );
+});
+
 test("findOwnKills() knows nothing where the boot is not known", () => {
   assert.deepEqual(findOwnKills(line(), { ...NOW, host: { ...NOW.host, bootId: absent("failed") } }), []);
 });

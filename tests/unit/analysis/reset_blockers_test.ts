@@ -229,8 +229,112 @@ test("findBlockers() lists a process of which nothing but its descriptors is kno
   });
 });
 
-test("findBlockers() leaves gpuctl's own helpers out", () => {
-  assert.deepEqual(added({ machine: process({ pid: 99_999, touch: "monitor" }) }), []);
+test("findBlockers() leaves gpuctl's own helpers out, and names gpuctl itself where it was started with a GPU open", () => {
+  const helper = process({ pid: 77, touch: "monitor" });
+  assert.deepEqual(added({ machine: { ...helper, reader: { helpers: [77] } } }), []);
+  assert.deepEqual(added({ machine: process({ pid: 99_999, touch: "monitor" }) }), [{
+    kind: "opener",
+    pid: 99_999,
+    who: "gpuctl itself (PID 99999)",
+    why: "was started with it open: a redirection of the shell, or a descriptor of who started it",
+    remedy: "start gpuctl without it",
+    clearedBy: "nobody",
+  }]);
+});
+
+test("findBlockers() has --stop-services stop no unit that is at work on a GPU, be it another one", () => {
+  const of = (worker: Partial<ProcessSpec>): MachineSpec => ({
+    gpus: [{}, {}],
+    processes: [
+      { pid: 810, program: "/usr/bin/watcher", touch: "monitor", ...unitOwner("runner.service") },
+      { pid: 811, touch: "context", on: [1], ...unitOwner("runner.service"), ...worker },
+    ],
+  });
+  const first = ({ pid, unit, clearedBy, why }: Omit<Blocker, "gpu">) => [pid, unit, clearedBy, why];
+  assert.deepEqual(
+    [of({}), of({ touch: "monitor" }), of(unitOwner("train.service"))].map((machine) =>
+      added({ machine }).map(first)
+    ),
+    [
+      [[
+        810,
+        undefined,
+        "nobody",
+        "has it open; runs in runner.service; PID 811 of it has memory on a GPU: " +
+        "that is work, which nobody but you may stop",
+      ]],
+      [[810, "runner.service", "stop-services", "has it open; runs in runner.service"]],
+      [[810, "runner.service", "stop-services", "has it open; runs in runner.service"]],
+    ],
+  );
+});
+
+test("findBlockers() has --stop-services stop MPS only while it serves nobody on any GPU", () => {
+  const machine = (client: readonly ProcessSpec[]): MachineSpec => ({
+    gpus: [{}, {}],
+    processes: [
+      { pid: 60, program: "/usr/bin/nvidia-cuda-mps-server", touch: "context", user: ROOT },
+      ...client,
+    ],
+  });
+  const facts = { services: known([service("nvidia-mps.service", "mps", 60)]) };
+  const client: ProcessSpec = { pid: 61, touch: "context", kind: "mps-client", on: [1], parent: 500 };
+  assert.deepEqual(
+    [[], [client]].map((each) => added({ machine: machine(each), facts })[0]?.clearedBy),
+    ["stop-services", "nobody"],
+  );
+});
+
+test("findBlockers() has --stop-services stop only what can be started again", () => {
+  const monitor = process({
+    pid: 812,
+    program: "/usr/bin/nv-hostengine",
+    touch: "monitor",
+    ...unitOwner("dcgm-by-hand.service"),
+  });
+  const clearers = [
+    known(new Set<string>()),
+    known(new Set(["dcgm-by-hand.service"])),
+    absent("failed", "EIO"),
+  ]
+    .map((transientUnits) => added({ machine: monitor, facts: { transientUnits } })[0])
+    .map((blocker) => [blocker?.clearedBy, blocker?.unit, blocker?.why.split("; ").at(-1)]);
+  assert.deepEqual(clearers, [
+    ["stop-services", "dcgm-by-hand.service", "runs in dcgm-by-hand.service"],
+    ["nobody", undefined, "somebody made it with systemd-run, so that it cannot be started again"],
+    ["nobody", undefined, "whether it can be started again is not known: the call failed (EIO)"],
+  ]);
+});
+
+test("findBlockers() has --stop-services stop nothing that gpuctl itself runs in", () => {
+  const unit = unitOwner("telegraf.service");
+  const machine: MachineSpec = {
+    processes: [
+      { pid: 812, program: "/usr/bin/telegraf", touch: "monitor", ...unit },
+      { pid: 77, touch: "monitor", ...unit },
+    ],
+    reader: { helpers: [77] },
+  };
+  const [found] = added({ machine });
+  assert.deepEqual([found?.pid, found?.clearedBy, found?.unit], [812, "nobody", undefined]);
+  assert.match(found?.why ?? "", /; gpuctl itself runs in it, and would be stopped with it$/);
+});
+
+test("findBlockers() lets no GPU be reset that cannot be told from another one", () => {
+  const machine: MachineSpec = { gpus: [{}, {}], processes: [] };
+  const [first] = resetInput({ machine }).gpus;
+  assert.ok(first);
+  const shared = [{ uuid: first.uuid }, { busId: first.busId }, { minor: first.minor }];
+  assert.deepEqual(
+    shared.map((change) =>
+      added({ machine, gpus: { 1: change } }).map(({ kind, why, clearedBy }) => [kind, why, clearedBy])
+    ),
+    ["the UUID", "the PCI address", "the device number"].map((what) => [[
+      "driver",
+      `the driver gives ${what} of it to GPU 1 too: which one is meant cannot be told`,
+      "nobody",
+    ]]),
+  );
 });
 
 /** What stands in the way for each of these facts: kind and who clears it. */

@@ -113,8 +113,10 @@ test("planReset() resets linked GPUs in one command", () => {
 });
 
 test("planReset() says when a helper of ours is seen with a GPU open", () => {
-  const steps = planOf({ machine: { processes: [{ pid: 99_999, touch: "monitor" }] } });
-  assert.equal(steps[0]?.what, "close gpuctl's own helper: PID 99999 has a GPU open");
+  const steps = planOf({
+    machine: { processes: [{ pid: 77, touch: "monitor" }], reader: { helpers: [77] } },
+  });
+  assert.equal(steps[0]?.what, "close gpuctl's own helper: PID 77 has a GPU open");
 });
 
 test("planReset() writes addresses as nvidia-smi prints them", () => {

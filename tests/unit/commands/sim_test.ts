@@ -110,6 +110,14 @@ test("sim hold gives each rank a GPU", async () => {
   assert.deepEqual(peers.asked, [["hold", { ...PLAIN, gpus: [0, 1], ranks: 2, hasPeerContexts: true }]]);
 });
 
+test("sim hold lets a plain job grow, and no other", async () => {
+  const { asked } = await run("hold", "--sim", "/tmp/a", "--grow", "100MiB/s");
+  assert.deepEqual(asked, [["hold", { ...PLAIN, growth: 100 * 1024 ** 2 }]]);
+  await assert.rejects(run("hold", "--sim", "/tmp/a", "--grow", "1GiB/s", "--ranks", "2"), {
+    message: "Cannot grow: only a plain job does, and none with ranks",
+  });
+});
+
 test("sim hold refuses what makes no sense", async () => {
   const refusals: readonly (readonly [readonly string[], string])[] = [
     [[], "Cannot run a job: no simulated server is named"],

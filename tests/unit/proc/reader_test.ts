@@ -1,6 +1,6 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { readlinkSync, rmSync } from "node:fs";
+import { readFileSync, readlinkSync, rmSync } from "node:fs";
 import process from "node:process";
 import { pid, uid } from "../../../lib/core/ids.ts";
 import { known } from "../../../lib/core/reading.ts";
@@ -17,6 +17,7 @@ test("readReader() says where this program stands", NEEDS_ROOT, () => {
     pid: pid(process.pid),
     uid: uid(0),
     isRoot: true,
+    mayTrace: /^CapEff:\t[0-9a-f]*[89a-f][0-9a-f]{4}$/m.test(readFileSync("/proc/self/status", "latin1")),
     isInitialPidNamespace: known(pidNamespace === "pid:[4026531836]"),
     pidNamespace: known(pidNamespace),
     ownPids: [pid(process.pid), pid(4_000_000)],
@@ -26,8 +27,8 @@ test("readReader() says where this program stands", NEEDS_ROOT, () => {
 
 test("readReader() goes by the rights that it has now", NEEDS_ROOT, async () => {
   using libc = await openLibc();
-  const { uid: user, isRoot } = await asNobody(libc, () => readReader("/proc", { helpers: [] }));
-  assert.deepEqual({ user, isRoot }, { user: uid(65_534), isRoot: false });
+  const { uid: user, isRoot, mayTrace } = await asNobody(libc, () => readReader("/proc", { helpers: [] }));
+  assert.deepEqual({ user, isRoot, mayTrace }, { user: uid(65_534), isRoot: false, mayTrace: false });
 });
 
 test("readReader() follows its ancestors as far as they show, and names its session's leader", () => {

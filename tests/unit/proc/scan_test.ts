@@ -148,11 +148,13 @@ test("ProcessScanner stops at its deadline and says so, in either step", async (
   assert.deepEqual(early.coverage, {
     processes: 3,
     unreadable: 0,
+    ownUnreadable: [],
     cutShort: absent("timed-out", "3 of 5 processes were looked at"),
   });
   assert.deepEqual(later.coverage, {
     processes: 5,
     unreadable: 0,
+    ownUnreadable: [],
     cutShort: absent("timed-out", "2 of 3 processes were read"),
   });
   assert.deepEqual([early.supervisors.ok, later.supervisors.ok], [false, false]);
@@ -164,6 +166,7 @@ test("ProcessScanner says that it may not look into other users' processes", NEE
   await using actor = await stage.start(["open", gpu, "map", uvm]);
   const { uses, processes, coverage } = await asNobody(libc, () => scan({ listed: [actor.identity.pid] }));
   assert.equal(uses.has(actor.identity.pid), false);
+  assert.deepEqual(coverage.ownUnreadable.filter((own) => own === actor.identity.pid), []);
   assert.equal(processes.get(actor.identity.pid)?.comm, "actor");
   assert.ok(coverage.unreadable >= 1);
 });

@@ -29,13 +29,19 @@ test("renderJson() escapes what a terminal obeys or an editor hides", () => {
     "\u202e",
     "\u2028",
     "\ufeff",
-    "\ud800",
     "\u{e0041}",
     "\ue000",
     "訓🦊",
   ];
   assert.equal(
     renderJsonLine(texts),
-    '["\\u001b","\\u007f","\\u009b","\\u202e","\\u2028","\\ufeff","\\ud800","\\udb40\\udc41","\\ue000","訓🦊"]\n',
+    '["\\u001b","\\u007f","\\u009b","\\u202e","\\u2028","\\ufeff","\\udb40\\udc41","\\ue000","訓🦊"]\n',
+  );
+});
+
+test("renderJson() writes no half of a character, which other parsers refuse, and leaves a text that looks like one", () => {
+  assert.equal(
+    renderJsonLine(["a\ud800b", "\udfff\udbff", "\\ud800", "\\\ud800", "🦊"]),
+    '["a\ufffdb","\ufffd\ufffd","\\\\ud800","\\\\\ufffd","🦊"]\n',
   );
 });

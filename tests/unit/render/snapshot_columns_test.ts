@@ -25,6 +25,10 @@ test("formatGpus() names a GPU that the snapshot does not have by its UUID", () 
   assert.equal(formatGpus([sceneUuid(2), sceneUuid(0), sceneUuid(1), stranger], names), "0-2,GPU-9f9f9f9f");
 });
 
+test("formatGpus() shows what a file calls a GPU, and does not let the terminal obey it", () => {
+  assert.equal(formatGpus([gpuUuid("\x1b[2J\u202e")], new Map()), "\\u{1b}[2J\\u{202e}");
+});
+
 test("formatShortCommand() leaves the program's folder out, and names who has no arguments", () => {
   const commands: readonly [readonly string[], string][] = [
     [["/opt/conda/bin/python", "train.py", "a b"], "python train.py 'a b'"],

@@ -4,7 +4,15 @@ import { milliseconds } from "../../../lib/core/units.ts";
 import { renderWatchTable } from "../../../lib/render/watch_table.ts";
 import { formatAlert, journalWatchEvent } from "../../../lib/render/watch_text.ts";
 import { assertGolden } from "../../support/golden.ts";
-import { CLEARED, DRIVER_ALERT, GHOST_ALERT, HOSTILE_ALERT, WATCH_VIEWS } from "../../support/watch_views.ts";
+import {
+  CLEARED,
+  DRIVER_ALERT,
+  GHOST_ALERT,
+  HOSTILE_ALERT,
+  WATCH_VIEWS,
+  watchView,
+} from "../../support/watch_views.ts";
+import { WORLDS } from "../../support/worlds.ts";
 
 const interval = milliseconds(1000);
 
@@ -30,6 +38,22 @@ test("renderWatchTable() paints alerts by how bad they are", () => {
     over: [],
   });
   assert.ok(text.includes(`\x1b[31m  ${formatAlert(DRIVER_ALERT)}\x1b[0m\n`), text);
+});
+
+test("renderWatchTable() shows the worst alerts, and how many there are besides", () => {
+  const many = Array.from({ length: 10 }, (_, place) => ({ ...GHOST_ALERT, message: `ghost ${place}` }));
+  const view = watchView(WORLDS.live, [...many, DRIVER_ALERT]);
+  const lines = renderWatchTable(view, { screen: undefined, interval, over: [] }).split("\n");
+  assert.deepEqual(
+    lines.slice(1, 12).map((line) => line.replace(/[,:].*/, "")),
+    [
+      "ALERTS",
+      "  the driver gives no answer",
+      ...Array.from({ length: 7 }, (_, place) => `  ghost ${place}`),
+      "  and 3 more",
+      "",
+    ],
+  );
 });
 
 test("journalWatchEvent() writes a line at the alert's own priority, whatever a process calls itself", () => {

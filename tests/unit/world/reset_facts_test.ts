@@ -17,6 +17,7 @@ test("readResetFacts() reads a machine", async () => {
   machine.write("sys/bus/pci/devices/0000:01:00.0/vendor", "0x10de\n");
   machine.write("sys/bus/pci/devices/0000:01:00.0/class", "0x030000\n");
   machine.write("sys/bus/pci/devices/0000:01:00.0/boot_vga", "1\n");
+  machine.write("run/systemd/transient/train.service", "");
   mkdirSync(join(machine.path, "proc/self/ns"), { recursive: true });
   symlinkSync("pid:[4026531836]", join(machine.path, "proc/self/ns/pid"));
   const systemctl = machine.write("systemctl", "#!/bin/sh\necho Id=gdm.service; echo ActiveState=active\n");
@@ -39,6 +40,7 @@ test("readResetFacts() reads a machine", async () => {
       mainPid: absent("not-reported", "it has no main process"),
     }]),
     consoleGpus: known(new Set([parseBusId("0000:01:00.0")])),
+    transientUnits: known(new Set(["train.service"])),
   });
 });
 
@@ -63,6 +65,7 @@ test("readResetFacts() reads a simulated server, and knows nothing of one that i
     isContainer: missing,
     services: missing,
     consoleGpus: missing,
+    transientUnits: missing,
   });
   const server = initSimServer(directory, { gpus: 8 });
   assert.deepEqual(await readResetFacts({ kind: "sim", directory }), describeFacts(server));

@@ -55,6 +55,15 @@ test("runShell() ends a command that takes too long, with what it has started", 
   });
 });
 
+test("runShell() asks a command to end before it makes it", async () => {
+  const run = await runShell("trap 'echo asked; exit' TERM; while :; do sleep 0.05; done", {
+    variables: {},
+    span: milliseconds(300),
+  });
+  assert.deepEqual(run.end, { kind: "timed-out" });
+  assert.match(run.output, /^asked$/m);
+});
+
 test("runShell() does not wait for what a command leaves in the background", async () => {
   const startedAt = performance.now();
   const { end } = await run("sleep 3 & exit 0");

@@ -76,6 +76,15 @@ test("readSavedLook() takes a moment without a zone for none, says what it was, 
   assert.deepEqual(parseSnapshot(json), look);
 });
 
+test("readSavedLook() does not say that nobody holds what an empty list leaves unexplained", () => {
+  const idle = readSmiFixture("idle.xml");
+  const busy = idle.replace("<used>0 MiB</used>", "<used>41000 MiB</used>");
+  const causes = [idle, busy].map((text) => read(text).gpus.map(({ cause }) => cause));
+  assert.deepEqual(causes, [[undefined], [
+    "not every process could be looked at; run as root on the host to see who has the GPU open",
+  ]]);
+});
+
 test("readSavedLook() reads no moment where a text has none", () => {
   const look = read(readSmiFixture("fuser_workers.txt"));
   assert.deepEqual(look.takenAt, absent("not-reported", "a saved text does not say"));
@@ -83,7 +92,9 @@ test("readSavedLook() reads no moment where a text has none", () => {
 });
 
 test("readSavedLook() takes contexts that add up to more than 2^53 bytes for untrue", () => {
-  const { holders } = read("pid, used_gpu_memory [MiB]\n12, 8589934591 MiB\n12, 8589934591 MiB\n");
+  const { holders } = read(
+    "|    0   12      C   a   8589934591MiB |\n|    0   12      G   a   8589934591MiB |\n",
+  );
   assert.deepEqual(
     holders[0]?.devices[0]?.contextBytes,
     absent("implausible", "its contexts add up to more than any GPU has"),

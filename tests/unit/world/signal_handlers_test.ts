@@ -15,3 +15,14 @@ test("catchSignals() keeps a signal from ending us and tells of it, until it is 
   assert.deepEqual(caught, [{ signal: "SIGUSR2", isFromTerminal: false }]);
   assert.equal(process.listenerCount("SIGUSR2"), 0);
 });
+
+test("catchSignals() keeps timers and limits from ending us only for who asks for that", async () => {
+  let count = 0;
+  {
+    using _signals = catchSignals(() => {}, () => count++);
+    process.kill(process.pid, "SIGALRM");
+    await until("the signal to arrive", () => count > 0);
+  }
+  using _plain = catchSignals(() => {});
+  assert.deepEqual([count, process.listenerCount("SIGALRM"), process.listenerCount("SIGXCPU")], [1, 0, 0]);
+});

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gpuIndex } from "../../../../lib/core/ids.ts";
 import { absent, known } from "../../../../lib/core/reading.ts";
+import { clockTicks } from "../../../../lib/core/units.ts";
 import { type DoctorScene, judgeCheck } from "../../../support/doctor_scene.ts";
 import { logOf, xid } from "../../../support/reset_scene.ts";
 
@@ -145,6 +146,32 @@ test("xid.history tells errors that ask for something from those that do not", (
       ],
     },
   );
+});
+
+test("xid.history takes errors from before a reset that is on record for history", () => {
+  const bootId = "11111111-2222-3333-4444-555555555555";
+  const step = {
+    kind: "reset",
+    state: "done",
+    command: ["nvidia-smi", "-i", "00000000:00:00.0", "-r"],
+  };
+  const record = (at: string) => JSON.stringify({ at, bootId, event: "outcome", step });
+  const moment = {
+    host: { name: known("node1"), bootId: known(bootId), kernel: known("6.18.0") },
+    takenAt: "2026-11-30T12:00:00.000Z",
+    ticks: clockTicks(1_000_000),
+  };
+  const judge = (at: string) =>
+    judgeCheck("xid.history", {
+      // 79 at 5,000 s after the boot, which was 10,000 s ago.
+      machine: { kernelLog: logOf(xid(79, 5e9)) },
+      facts: { acts: known({ text: record(at), moment }) },
+    });
+  assert.deepEqual(judge("2026-11-30T11:00:00.000Z"), {
+    status: "ok",
+    evidence: ["00000000:00:00.0: 1 error from before it was reset"],
+  });
+  assert.equal(judge("2026-11-30T10:00:00.000Z").status, "finding");
 });
 
 test("xid.history is unknown for a log that is denied or no longer whole", () => {

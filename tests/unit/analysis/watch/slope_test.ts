@@ -28,6 +28,12 @@ test("risesAllAlong() knows no growth in steps, plateaus, falls, or too few poin
   assert.equal(risesAllAlong(series((place) => place, 20)), false);
 });
 
+test("risesAllAlong() does not take a breath of noise for the step that is missing", () => {
+  const heights = [0, 1000, 2000, 3000, 4000, 4001];
+  assert.equal(risesAllAlong(series((place) => heights[Math.floor(place / 8)] ?? 0)), false);
+  assert.equal(risesAllAlong(series((place) => Math.floor(place / 8) * 1000)), true);
+});
+
 test("stillRises() is about the later half alone", () => {
   assert.equal(stillRises(series((place) => Math.max(place, 30))), true);
   assert.equal(stillRises(series((place) => Math.min(place, 12))), false);

@@ -42,6 +42,7 @@ test("DOCUMENTS names every document once, in short as in full", () => {
     "lint",
     "reset",
     "watch",
+    "doctor",
   ]);
   assert.deepEqual(Object.keys(EXAMPLES), names);
 });

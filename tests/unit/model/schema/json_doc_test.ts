@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { WHYS } from "../../../../lib/core/reading.ts";
 import { END_OUTCOMES } from "../../../../lib/model/cleanup.ts";
 import { DIFF_VERDICTS } from "../../../../lib/model/diff.ts";
+import { CHECK_STATUSES } from "../../../../lib/model/doctor.ts";
 import { RESET_ADVICE, RESET_OUTCOMES } from "../../../../lib/model/reset.ts";
 import { DOCUMENTS, shortNameOf } from "../../../../lib/model/schema/documents.ts";
 import { ALERT_KINDS } from "../../../../lib/model/watch.ts";
@@ -84,8 +85,17 @@ test("docs/json.md explains every reason, verdict and outcome", () => {
     ["reset", "advice"],
     ["reset", "outcome"],
     ["watch", "kind"],
+    ["doctor", "status"],
   ] as const).map(([heading, column]) => rowsBelow(heading, column).map(([word]) => word));
-  const words = [WHYS, DIFF_VERDICTS, END_OUTCOMES, RESET_ADVICE, RESET_OUTCOMES, ALERT_KINDS];
+  const words = [
+    WHYS,
+    DIFF_VERDICTS,
+    END_OUTCOMES,
+    RESET_ADVICE,
+    RESET_OUTCOMES,
+    ALERT_KINDS,
+    CHECK_STATUSES,
+  ];
   assert.deepEqual(explained, words.map(quoted));
 });
 

@@ -18,6 +18,7 @@ const SOUND: ResetFacts = {
   isContainer: known(false),
   services: known([]),
   consoleGpus: known(new Set()),
+  transientUnits: known(new Set()),
 };
 
 function factsOf(faults: string): ResetFacts {

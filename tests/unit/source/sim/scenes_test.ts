@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { existsSync, readFileSync } from "node:fs";
 import process from "node:process";
+import { bytes } from "../../../../lib/core/units.ts";
 import { until } from "../../../support/until.ts";
 import { startMachine } from "./machine.ts";
 
@@ -40,6 +41,24 @@ test("holdMemory() ends with status 0 when the time of the scene is over", async
   const { status, stdout, stderr } = await job.ended;
   assert.deepEqual([status, stdout, stderr], [0, `ready ${job.pid}\n`, ""]);
 });
+
+test(
+  "holdMemory() takes more and more where it is to grow, and stops when its GPU is full",
+  LONG,
+  async () => {
+    await using machine = startMachine({ gpus: 1, memory: bytes(4 * 1024 ** 3) });
+    const job = await machine.hold(["--bytes", "1GiB", "--grow", "1GiB/s"]);
+    const used = async () => (await machine.memory())[0]?.[0] ?? 0;
+    const first = await used();
+    await until("it to grow", async () => await used() > first);
+    const full = await until("the GPU to be nearly full", async () => {
+      const now = await used();
+      return now > 3500 && now;
+    });
+    assert.ok(full <= 4096, `${full} MiB`);
+    assert.deepEqual(Object.keys((await machine.memory())[0]?.[1] ?? {}), [String(job.ready)]);
+  },
+);
 
 test("holdMemory() opens nodes and maps none in the monitor scene", async () => {
   await using machine = startMachine();

@@ -68,6 +68,75 @@ test("parseSmiText() reads rows of processes by the columns they have, in any or
   }]);
 });
 
+test("parseSmiText() reads of a query that repeats itself the last row of each GPU", () => {
+  const { gpus } = read(
+    "index, memory.used [MiB]",
+    ...["0, 10 MiB", "1, 20 MiB", "0, 11 MiB", "1, 22 MiB", "0, 12 MiB"],
+  );
+  assert.deepEqual(gpus?.map(({ gpu, values }) => [gpu, /used [^;]*/.exec(values)?.[0]]), [
+    ["0 index:0", "used 12 MiB"],
+    ["1 index:1", "used 22 MiB"],
+  ]);
+});
+
+test("parseSmiText() takes GPUs of which no row has a name for as many as there are rows", () => {
+  assert.equal(read("index, memory.used [MiB]", "[N/A], 5 MiB", "[N/A], 6 MiB").gpus?.length, 2);
+});
+
+test("parseSmiText() adds up no process over the looks of a query that repeats itself", () => {
+  const { gpus } = read(
+    "gpu_uuid, pid, process_name, used_gpu_memory [MiB]",
+    `${A}, 100, python, 500 MiB`,
+    `${B}, [N/A], [N/A], 7 MiB`,
+    `${A}, 101, python, 400 MiB`,
+    `${A}, 101, python, 600 MiB`,
+    `${B}, 102, python, 700 MiB`,
+  );
+  assert.deepEqual(gpus?.map(({ contexts }) => contexts), [
+    ["101 compute 600 MiB python"],
+    ["102 compute 700 MiB python"],
+  ]);
+});
+
+test("parseSmiText() takes the header of a second query for no row", () => {
+  const { gpus, problems } = read(
+    "index, name",
+    "0, NVIDIA H200",
+    "index, memory.used [MiB]",
+    "0, 12 MiB",
+  );
+  assert.deepEqual(gpus?.map(({ gpu, values }) => [gpu, /used [^;]*/.exec(values)?.[0]]), [[
+    "0 index:0",
+    "used 12 MiB",
+  ]]);
+  assert.equal(
+    problems?.[0],
+    "text | !not-reported (gpu-csv) | The text holds 2 outputs of one kind; the last one, from line 4, was read",
+  );
+});
+
+test("parseSmiText() does not take the end of a number with a thousands comma for the number", () => {
+  const { gpus } = read("index, name, memory.used [MiB]", "0, NVIDIA H200, 1,551 MiB");
+  assert.deepEqual(gpus?.map(({ values }) => /name.*?used [^;]*/.exec(values)?.[0]), [
+    "name NVIDIA H200; used !implausible (1,551 MiB)",
+  ]);
+  const apps = read("pid, process_name, used_gpu_memory [MiB]", "42, python, 1,551 MiB");
+  assert.deepEqual(apps.gpus?.[0]?.contexts, ["42 compute !implausible (1,551 MiB) python"]);
+});
+
+test("parseSmiText() takes a GPU's memory without header and unit for no pid", () => {
+  const texts = [
+    [`${A}, 1551`, `${B}, 3000`],
+    [`${A}, 1551, Default`, `${B}, 3000, Default`],
+    [`${A}, 1551, 580.159.04`],
+    [`${A}, 1551 MiB, 33`, `${B}, 20 MiB, 34`, `${A}, 1551 MiB, 35`, `${B}, 20 MiB, 34`],
+  ];
+  for (const text of texts) {
+    const { kind, gpus } = read(...text);
+    assert.deepEqual([kind, gpus?.flatMap(({ contexts = [] }) => contexts)], ["gpu-csv", []]);
+  }
+});
+
 test("parseSmiText() leaves a number in a process's name alone", () => {
   const { gpus } = read("pid, process_name, used_gpu_memory [MiB]", "42, train, 818 MiB, [N/A]");
   assert.deepEqual(gpus?.[0]?.contexts, ["42 compute !not-supported ([N/A]) train, 818 MiB"]);

@@ -128,7 +128,7 @@ test("parseSmiText() takes what a process panel says of all GPUs for those that 
     read(readSmiFixture("table_panel_unreadable.txt"), "", "index, memory.used [MiB]", "0, 0 MiB"),
   ].map(({ gpus }) => gpus?.map(({ list }) => list));
   assert.deepEqual(lists, [
-    ["known"],
+    ["incomplete: !hidden (nvidia-smi leaves out processes that it cannot name)"],
     [
       "known",
       "incomplete: !hidden (nvidia-smi leaves out processes that it cannot name; 9 MiB in use have no row)",
@@ -137,16 +137,33 @@ test("parseSmiText() takes what a process panel says of all GPUs for those that 
   ]);
 });
 
-test("parseSmiText() adds nothing of another moment to the driver's whole list", () => {
-  const { gpus } = read(
+test("parseSmiText() adds nothing of another moment to the driver's whole list, which is then not whole", () => {
+  const { gpus, problems } = read(
     readSmiFixture("idle.xml"),
     "# gpu        pid  type    fb   command",
     "    0      30000     C     5   python",
   );
   assert.deepEqual(gpus?.map(({ list, contexts }) => ({ list, contexts })), [{
-    list: "known",
+    list: "incomplete: !implausible (another output in the text has 1 more process)",
     contexts: [],
   }]);
+  assert.deepEqual(problems, [
+    "text | !implausible (no such row in one, 30000 (5 MiB) in another) | The outputs in the text differ about the processes of GPU-00000000-1111-2222-3333-444444444444: they are of several moments, or of several machines",
+  ]);
+});
+
+test("parseSmiText() says so where two outputs of a text contradict each other", () => {
+  const { gpus, driver, problems } = read(
+    readSmiFixture("idle_table.txt"),
+    "driver_version, index, memory.used [MiB]",
+    "570.10.01, 0, 41551 MiB",
+  );
+  assert.deepEqual(gpus?.map(({ values }) => /used [^;]*/.exec(values)?.[0]), ["used 0 MiB"]);
+  assert.equal(driver, "version 580.159.04; cuda 13.0");
+  assert.deepEqual(problems, [
+    "text | !implausible (580.159.04 in one, 570.10.01 in another) | The outputs in the text differ about the driver's version: they are of several moments, or of several machines",
+    "text | !implausible (0 MiB in one, 41551 MiB in another) | The outputs in the text differ about memory in use of 00000000:00:06.0: they are of several moments, or of several machines",
+  ]);
 });
 
 test("parseSmiText() takes two GPUs with one index and two addresses for two", () => {

@@ -29,6 +29,34 @@ test("parseSmiText() reads pmon by the header above each row, and the last round
   assert.equal(problems, undefined);
 });
 
+test("parseSmiText() forgets what pmon showed of a GPU in an earlier round", () => {
+  const header = "# gpu        pid  type    fb   command";
+  const rounds = [
+    ["    0        123     C  5000   python", "    0          -     -     -   -     "],
+    ["    0          -     -     -   -     ", "    0        124     C  5000   python"],
+    [
+      "    0        123     C  5000   python",
+      "    1         77     C  5000   python",
+      "    0        124     C  6000   python",
+      "    1          -     -     -   -     ",
+    ],
+  ].map((rows) => read(header, ...rows).gpus?.map(({ contexts }) => contexts));
+  assert.deepEqual(rounds, [
+    [[]],
+    [["124 compute 5000 MiB python"]],
+    [["124 compute 6000 MiB python"], []],
+  ]);
+});
+
+test("parseSmiText() forgets what dmon showed where its last round shows nothing", () => {
+  const { gpus } = read(
+    "# gpu    pwr     sm     fb",
+    "    0     77      5   1551",
+    "    0     77      -      -",
+  );
+  assert.equal(gpus?.[0]?.values.includes("1551"), false);
+});
+
 test("parseSmiText() reads pmon with the date and the time before each row", () => {
   const { gpus } = read(
     "#YYYYMMDD  HH:MM:SS  gpu        pid  type    fb   command",
