@@ -1,11 +1,12 @@
 /** `gpuctl clean-zombies`: ends what was left behind, and nothing else. */
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
+import { endingOf, isProven } from "../lib/analysis/cleanup_ending.ts";
 import { DEFAULT_CLASSES, type EndingPolicy, WIDENING_CLASSES } from "../lib/analysis/ending.ts";
 import type { Ending } from "../lib/core/errors.ts";
 import { bytes, milliseconds } from "../lib/core/units.ts";
 import type { Cleanup, EndOutcome } from "../lib/model/cleanup.ts";
 import type { HolderClass } from "../lib/model/snapshot.ts";
-import type { World } from "../lib/world/ports.ts";
+import type { Terminal, World } from "../lib/world/ports.ts";
 import {
   chooseGpus,
   deadlineOption,
@@ -27,6 +28,7 @@ import {
   unitOption,
   userOption,
 } from "./owner_options.ts";
+import { tellWaits } from "./waiting.ts";
 
 const CLASSES = [...DEFAULT_CLASSES, ...WIDENING_CLASSES] as const;
 
@@ -34,8 +36,8 @@ const CLASSES = [...DEFAULT_CLASSES, ...WIDENING_CLASSES] as const;
 export function cleanZombiesOptions() {
   return newCommand("clean-zombies", "end what was left behind, and prove that the memory came back")
     .description(
-      "Shows which holders were left behind and would be ended; --yes ends them. A holder is judged twice, a pause apart,\n" +
-        "and checked again just before each signal. Services, displays, MPS servers, monitors, live and detached jobs,\n" +
+      "Shows which holders were left behind and would be ended; --yes ends them. A holder is judged twice, a pause apart, " +
+        "and checked again just before each signal. Services, displays, MPS servers, monitors, live and detached jobs, " +
         "other people's processes (without root) and whatever cannot be judged are left alone.",
     )
     .option("--yes", "carry the plan out")
@@ -97,15 +99,37 @@ export function cleanZombiesOptions() {
     )
     .option("--audit-log <file>", "where every act is recorded")
     .option("--quiet", "print nothing when there is nothing to clean")
+    .option("-o, --output <file>", "write the report to a file")
     .option("--json", "print JSON")
-    .addOption(deadlineOption());
+    .addOption(deadlineOption())
+    .addHelpText("after", STATUSES);
 }
+
+const STATUSES = `
+Exit status:
+  0    nothing to clean, or all of it cleaned; and all that this rests on was seen
+  3    nothing was found, and not all could be seen; or no driver answers, or what was named is not there
+  4    permission
+  5    refused: another run is at work, nothing can be recorded, or the host's processes cannot be seen from here
+  6    something that was to be ended was not, or its memory did not come back
+  10   something was found: a plan; memory of the dead that nobody may be ended for; or what was left behind and is
+       spared for now, as it is too young, at work or stuck
+Without root only your own processes count. A process that not even root can look into is named, and counts only
+where there is memory that nobody else explains.
+
+Examples:
+  gpuctl clean-zombies                             what was left behind, and what would be ended
+  sudo gpuctl clean-zombies --yes                  end it, and prove that the memory came back
+  gpuctl clean-zombies --pid 4711 --yes            this process alone, young and busy too
+  gpuctl clean-zombies --gpu 0-3 --min-age 5m
+  gpuctl clean-zombies --class detached --idle 2h  what runs on purpose, and did nothing for two hours`;
 
 /** Builds the command. */
 export function cleanZombiesCommand(world: World, end: (ending: Ending) => void): CommandUnknownOpts {
   return cleanZombiesOptions()
     .action(async (options) => {
       const source = liveSource(options.source, "end processes");
+      if (options.output !== undefined) world.outputs.checkPlace(options.output);
       const { cleanZombies } = await import("../lib/action/clean_zombies.ts");
       const policy = (gpus: Parameters<typeof chooseGpus>[0]): EndingPolicy => ({
         classes: options.class,
@@ -127,42 +151,83 @@ export function cleanZombiesCommand(world: World, end: (ending: Ending) => void)
         settle,
         idleFor: options.idle,
         isPlan: !options.yes,
+        onWait: tellWaits(world.terminal, options),
       }, {
         ...world,
         audit: world.openAuditLog(options.auditLog, source),
       });
-      if (options.json) {
-        const [{ encodeCleanup }, { renderJson }] = await Promise.all([
-          import("../lib/model/cleanup_json.ts"),
-          import("../lib/render/json.ts"),
-        ]);
-        world.terminal.out(renderJson(encodeCleanup(cleanup)));
-      } else await tell(cleanup, options.quiet ?? false, world);
-      const { endingOf } = await import("../lib/analysis/cleanup_ending.ts");
+      await tell(cleanup, options, world);
       end(endingOf(cleanup));
     });
 }
 
+interface ReportOptions {
+  readonly json?: true | undefined;
+  readonly quiet?: true | undefined;
+  readonly output?: string | undefined;
+}
+
 /** For a person the whole plan; for the journal one line an act, and silence when all is clean. */
-async function tell(cleanup: Cleanup, isQuiet: boolean, { terminal }: World): Promise<void> {
-  const { formatAct, formatUnread, renderCleanup } = await import("../lib/render/cleanup_text.ts");
-  const isProven = cleanup.unreadGpus.length === 0;
-  const isClean = cleanup.acts.length === 0 && cleanup.ghosts.length === 0 && isProven;
-  if (!terminal.isJournal) {
-    if (!(isClean && isQuiet)) terminal.out(renderCleanup(cleanup));
+async function tell(
+  cleanup: Cleanup,
+  { json, quiet, output }: ReportOptions,
+  { terminal, files }: Pick<World, "terminal" | "files">,
+): Promise<void> {
+  const isForJournal = terminal.isJournal && !json;
+  if (isForJournal) { for (const line of await journalLines(cleanup)) terminal.err(line); }
+  if (output === undefined) {
+    const isSilent = quiet === true && !json && isClean(cleanup);
+    if (!isForJournal && !isSilent) terminal.out(await renderReport(cleanup, json, terminal.screen));
     return;
   }
-  const { formatJournalLine } = await import("../lib/render/journal.ts");
-  for (const act of cleanup.acts) terminal.err(formatJournalLine(priorityOf(act.outcome), formatAct(act)));
-  for (const { pid } of cleanup.ghosts) {
-    terminal.err(
-      formatJournalLine(
-        "warning",
-        `memory of PID ${pid}, which is dead, is held and nothing may be ended for it`,
-      ),
-    );
+  const report = await renderReport(cleanup, json, undefined);
+  try {
+    files.writeWhole(output, report);
+  } catch (error) {
+    // What was done must not be lost with the file that was to tell of it.
+    terminal.out(report);
+    throw error;
   }
-  if (!isProven) terminal.err(formatJournalLine("warning", formatUnread(cleanup)));
+}
+
+/** What was left behind and is spared for now is worth a word at every run, if not a line in the journal. */
+function isClean(cleanup: Cleanup): boolean {
+  return cleanup.acts.length === 0 && cleanup.ghosts.length === 0 && isProven(cleanup) &&
+    !cleanup.kept.some(({ isSpared }) => isSpared);
+}
+
+async function renderReport(
+  cleanup: Cleanup,
+  json: true | undefined,
+  screen: Terminal["screen"],
+): Promise<string> {
+  if (!json) {
+    const [{ renderCleanup }, { optionsFor }] = await Promise.all([
+      import("../lib/render/cleanup_text.ts"),
+      import("../lib/render/screen.ts"),
+    ]);
+    return renderCleanup(cleanup, optionsFor(screen));
+  }
+  const [{ encodeCleanup }, { renderJson }] = await Promise.all([
+    import("../lib/model/cleanup_json.ts"),
+    import("../lib/render/json.ts"),
+  ]);
+  return renderJson(encodeCleanup(cleanup));
+}
+
+async function journalLines(cleanup: Cleanup): Promise<readonly string[]> {
+  const [{ formatAct, formatUnproven }, { formatJournalLine }] = await Promise.all([
+    import("../lib/render/cleanup_text.ts"),
+    import("../lib/render/journal.ts"),
+  ]);
+  const ghosts = cleanup.ghosts.map(({ pid }) =>
+    `memory of PID ${pid}, which is dead, is held and nothing may be ended for it`
+  );
+  const unproven = isProven(cleanup) ? [] : [formatUnproven(cleanup)];
+  return [
+    ...cleanup.acts.map((act) => formatJournalLine(priorityOf(act.outcome), formatAct(act))),
+    ...[...ghosts, ...unproven].map((text) => formatJournalLine("warning", text)),
+  ];
 }
 
 function priorityOf(outcome: EndOutcome): "err" | "notice" | "info" {

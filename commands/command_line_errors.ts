@@ -42,14 +42,17 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explain])[] = [
   [/^too many arguments[^]*? but got (\d+): ([^]*)\.$/, ([, count = "", words = ""], command) => {
     const most = command.registeredArguments.length;
     const takes = most === 0 ? "no words beside its options" : plural(most, "word");
-    return { message: `Cannot run ${nameOf(command)} with ${quoteWords(words, Number(count))}: it takes ${takes}` };
+    return {
+      message: `Cannot run ${nameOf(command)} with ${quoteWords(words, Number(count))}: it takes ${takes}`,
+    };
   }],
   [/^option '(.*?)' argument '([^]*?)' is invalid\. ([^]*)$/, ([, flags = "", word = "", why = ""]) => ({
     message: `Cannot use ${longOf(flags)}: ${complaintOf(why, word)}`,
   })],
   [/^command-argument value '([^]*?)' is invalid for argument '(.*?)'\. ([^]*)$/, (
     [, word = "", , why = ""],
-  ) => ({ message: whole(complaintOf(why, word), word) })],
+    command,
+  ) => ({ message: whole(complaintOf(why, word), command) })],
 ];
 
 function explainUnknownOption([, flag = ""]: RegExpExecArray, command: CommandUnknownOpts): Complaint {
@@ -57,12 +60,12 @@ function explainUnknownOption([, flag = ""]: RegExpExecArray, command: CommandUn
   const near = nearest(flag.replace(/=.*$/s, ""), [...flags, "--help"]);
   // Whoever forgets the dashes gives us the options of a program of theirs.
   const dashes = / -- <command/.test(command.usage())
-    ? [`a command to run stands after --: ${nameOf(command)} -- python job.py`]
-    : [];
-  const hints = [...near === undefined ? [] : [`did you mean ${near}?`], ...dashes];
+    ? `a command to run stands after --: ${nameOf(command)} -- python job.py`
+    : undefined;
+  const guess = near === undefined ? undefined : `did you mean ${near}?`;
   return {
     message: `Cannot use ${flag}: ${nameOf(command)} has no such option`,
-    hint: hints.length === 0 ? undefined : hints.join("; "),
+    hint: guess !== undefined && dashes !== undefined ? `${guess} (${dashes})` : guess ?? dashes,
   };
 }
 
@@ -76,8 +79,8 @@ export function unknownCommand(word: string, name: string, candidates: readonly 
 }
 
 /** A sentence of a parser's is whole; a state needs its beginning. */
-function whole(complaint: string, word: string): string {
-  return complaint.startsWith("Cannot ") ? complaint : `Cannot use "${word}": ${complaint}`;
+function whole(complaint: string, command: CommandUnknownOpts): string {
+  return complaint.startsWith("Cannot ") ? complaint : `Cannot run ${nameOf(command)}: ${complaint}`;
 }
 
 function longOf(flags: string): string {

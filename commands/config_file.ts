@@ -86,7 +86,9 @@ function applyValue(
     return [];
   }
   return (Array.isArray(value) ? value : [value]).flatMap((each): readonly Complaint[] => {
-    if (typeof each !== "string" && typeof each !== "number") return [{ message: `"${name}" must be a text` }];
+    if (typeof each !== "string" && typeof each !== "number") {
+      return [{ message: `"${name}" must be a text` }];
+    }
     try {
       applySetting(command, option, String(each));
       return [];

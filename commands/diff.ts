@@ -1,6 +1,7 @@
 /** `gpuctl diff`: what a job leaves on the GPUs, or what changed between two snapshots. */
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
+import { plural } from "../lib/core/text.ts";
 import { bytes, milliseconds, parseDuration } from "../lib/core/units.ts";
 import type { World } from "../lib/world/ports.ts";
 import {
@@ -61,7 +62,6 @@ export function diffCommand(
     .option("--audit-log <file>", "where --kill-leftovers records what it ends")
     .addOption(deadlineOption())
     .addHelpText("after", STATUSES)
-    .showHelpAfterError(`  hint: ${DASHES}`)
     .action(async (words, options) => {
       const job = commandAfterDashes(words, line);
       if (job !== undefined) {
@@ -93,7 +93,7 @@ Exit status: the command's own (128 and the signal's number if one ended it);
        of two snapshots: something is held in the second that was not before
   3    it succeeded, and whether it left memory behind cannot be told
   124  it ran out of time (--timeout)
-  125  gpuctl failed: the command was not started, or the report not written
+  125  gpuctl failed: the command was not started (a GPU that is not there, also), or the report not written
   126  the command cannot be run
   127  the command was not found
 
@@ -128,7 +128,7 @@ function commandAfterDashes(
 function misuse(words: readonly string[]): GpuctlError {
   const given = words.length === 0
     ? "neither a command nor two snapshots were given"
-    : `${words.length} words were given`;
+    : `${plural(words.length, "word")} ${words.length === 1 ? "was" : "were"} given`;
   return new GpuctlError("usage", `Cannot compare: ${given}`, {
     hint: words.length === 0 ? "gpuctl diff -- python job.py, or gpuctl diff before.json after.json" : DASHES,
   });

@@ -9,9 +9,10 @@ import type { Bytes, Milliseconds } from "../lib/core/units.ts";
 import type { JobDiff } from "../lib/model/diff.ts";
 import type { Snapshot } from "../lib/model/snapshot.ts";
 import type { SourceChoice } from "../lib/model/source_choice.ts";
-import type { World } from "../lib/world/ports.ts";
+import type { Screen, World } from "../lib/world/ports.ts";
 import { notStarted, withJobStatus } from "./job_status.ts";
 import { chooseGpus, liveSource } from "./options.ts";
+import { tellWaits } from "./waiting.ts";
 
 export interface DiffJobOptions {
   readonly source: SourceChoice;
@@ -85,6 +86,7 @@ function jobOptions(
     look: { within: options.deadline, withUtilization: false },
     audit: options.killLeftovers ? world.openAuditLog(options.auditLog, source) : undefined,
     onSample: recording.add,
+    onWait: tellWaits(world.terminal, options),
     prepare: (before) => prepare(before, options),
   };
 }
@@ -108,7 +110,8 @@ async function report(
   options: DiffJobOptions,
   { terminal, files }: World,
 ): Promise<void> {
-  const text = await render(diff, options.json ?? false);
+  const screen = options.output === undefined ? terminal.errorScreen : undefined;
+  const text = await render(diff, options.json ?? false, screen);
   if (options.output === undefined) terminal.err(text);
   else files.writeWhole(options.output, text);
   if (options.report !== undefined && recording.series) {
@@ -118,8 +121,14 @@ async function report(
   if (recording.failure) throw recording.failure;
 }
 
-async function render(diff: JobDiff, asJson: boolean): Promise<string> {
-  if (!asJson) return (await import("../lib/render/diff_text.ts")).renderJobDiff(diff);
+async function render(diff: JobDiff, asJson: boolean, screen: Screen | undefined): Promise<string> {
+  if (!asJson) {
+    const [{ renderJobDiff }, { optionsFor }] = await Promise.all([
+      import("../lib/render/diff_text.ts"),
+      import("../lib/render/screen.ts"),
+    ]);
+    return renderJobDiff(diff, optionsFor(screen));
+  }
   const [{ encodeJobDiff }, { renderJson }] = await Promise.all([
     import("../lib/model/diff_json.ts"),
     import("../lib/render/json.ts"),

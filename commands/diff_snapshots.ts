@@ -4,7 +4,7 @@ import { diffSnapshots, type NamedSnapshot } from "../lib/analysis/diff_snapshot
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
 import type { SnapshotDiff } from "../lib/model/diff.ts";
 import type { Snapshot } from "../lib/model/snapshot.ts";
-import type { World } from "../lib/world/ports.ts";
+import type { Screen, World } from "../lib/world/ports.ts";
 import type { DiffJobOptions } from "./diff_job.ts";
 import { chooseGpus } from "./options.ts";
 
@@ -33,7 +33,8 @@ export async function diffSnapshotsCommand(
   const second = await readSnapshot(after, { options, hint }, world);
   const [left, right] = narrow(first, second, options);
   const diff = diffSnapshots(left, right, options.tolerance);
-  const text = await render(diff, options.json ?? false, world);
+  const screen = options.output === undefined ? world.terminal.screen : undefined;
+  const text = await render(diff, options.json ?? false, screen);
   if (options.output === undefined) world.terminal.out(text);
   else world.files.writeWhole(options.output, text);
   return endingOfSnapshots(diff);
@@ -83,7 +84,11 @@ function refuseJobOptions(options: DiffJobOptions): void {
   });
 }
 
-async function render(diff: SnapshotDiff, asJson: boolean, { terminal }: World): Promise<string> {
+async function render(
+  diff: SnapshotDiff,
+  asJson: boolean,
+  screen: Screen | undefined,
+): Promise<string> {
   if (asJson) {
     const [{ encodeSnapshotDiff }, { renderJson }] = await Promise.all([
       import("../lib/model/diff_json.ts"),
@@ -91,10 +96,9 @@ async function render(diff: SnapshotDiff, asJson: boolean, { terminal }: World):
     ]);
     return renderJson(encodeSnapshotDiff(diff));
   }
-  const [{ renderSnapshotDiff }, { COLOUR, PLAIN }] = await Promise.all([
+  const [{ renderSnapshotDiff }, { optionsFor }] = await Promise.all([
     import("../lib/render/diff_text.ts"),
-    import("../lib/render/colour.ts"),
+    import("../lib/render/screen.ts"),
   ]);
-  const { screen } = terminal;
-  return renderSnapshotDiff(diff, { width: screen?.columns, paint: screen?.hasColour ? COLOUR : PLAIN });
+  return renderSnapshotDiff(diff, optionsFor(screen));
 }

@@ -2,7 +2,9 @@
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
 import type { CheckPlan } from "../lib/analysis/doctor/facts.ts";
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
+import { repeatOption } from "../lib/core/own_commands.ts";
 import type { Diagnosis } from "../lib/model/doctor.ts";
+import { sourceOptionOf } from "../lib/model/source_choice.ts";
 import type { Terminal, World } from "../lib/world/ports.ts";
 import { deadlineOption, liveSource, newCommand, parsedBy, sourceOption } from "./options.ts";
 import { parsePids } from "./owner_options.ts";
@@ -46,7 +48,7 @@ export function doctorCommand(world: World, end: (ending: Ending) => void): Comm
         pids: [...options.pid ?? []],
         python: options.python,
       }, world);
-      await tell(diagnosis, options, world);
+      await tell(withSource(diagnosis, sourceOptionOf(source)), options, world);
       const { endingOfChecks } = await import("../lib/analysis/doctor/checks.ts");
       end(endingOfChecks(diagnosis.checks));
     });
@@ -98,6 +100,14 @@ async function chooseNamed(
     throw new GpuctlError("usage", "Cannot make any check: --skip leaves out all that --only names");
   }
   return choice.checks;
+}
+
+/** Has what is to be done be done to the machine that was examined. */
+function withSource(diagnosis: Diagnosis, option: string | undefined): Diagnosis {
+  const checks = diagnosis.checks.map((check) =>
+    check.fix === undefined ? check : { ...check, fix: repeatOption(check.fix, option) }
+  );
+  return { ...diagnosis, checks };
 }
 
 interface ReportOptions {

@@ -29,7 +29,9 @@ export function refuseUnknownVariables(names: readonly string[], program: Comman
   const settable = [...new Set(options.flatMap((option) => variableOf(option) ?? []))];
   const name = names.find((each) => !settable.includes(each));
   if (name === undefined) return;
-  const typed = options.find(({ long }) => long !== undefined && isTypedOnly(long) && variableNamed(long) === name);
+  const typed = options.find(({ long }) =>
+    long !== undefined && isTypedOnly(long) && variableNamed(long) === name
+  );
   if (typed !== undefined) {
     throw new GpuctlError("usage", `Cannot use ${name}: ${typed.long} counts only on the command line`);
   }

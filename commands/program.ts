@@ -68,14 +68,17 @@ export async function runProgram(argv: readonly string[], world: World): Promise
   const end = (given: Ending) => void (ending = given);
   const program = await buildProgram(words, world, end);
   const [command] = program.commands;
+  let chosen: CommandUnknownOpts | undefined;
   if (command && program.commands.length === 1) {
     const { leaf, rest } = leafOf(command, words.slice(1));
+    chosen = leaf;
     // Whoever asks what a command takes may have a setting to put right.
     if (!(rest.length === 1 && ["--help", "-h"].includes(rest[0] ?? ""))) await prepare(leaf, words, world);
   }
   try {
     await program.parseAsync([...words], { from: "user" });
   } catch (error) {
+    if (error instanceof GpuctlError) throw withSource(error, chosen?.getOptionValue("source"));
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return "ok";
     // Help is shown where a command is missing. Whatever else comes from a parser has not been told yet.
@@ -83,6 +86,15 @@ export async function runProgram(argv: readonly string[], world: World): Promise
     throw new GpuctlError("usage", error.message, { cause: error });
   }
   return ending;
+}
+
+/** Has a hint that names a command name the machine as well. */
+function withSource(error: GpuctlError, source: SourceChoice | undefined): GpuctlError {
+  const option = source === undefined ? undefined : sourceOptionOf(source);
+  if (error.hint === undefined || option === undefined) return error;
+  const { failure, message, status } = error;
+  const hint = repeatOption(error.hint, option);
+  return new GpuctlError(failure, message, { hint, cause: error, ...status !== undefined && { status } });
 }
 
 /** Gives a command what is set elsewhere than on the line. @throws {GpuctlError} for what makes no sense */
@@ -106,7 +118,11 @@ function leafOf(
   if (child) return leafOf(child, words.slice(1));
   const isName = word !== undefined && word !== "help" && !word.startsWith("-");
   if (isName && command.commands.length > 0) {
-    throw unknownCommand(word, nameOf(command), command.createHelp().visibleCommands(command).map((each) => each.name()));
+    throw unknownCommand(
+      word,
+      nameOf(command),
+      command.createHelp().visibleCommands(command).map((each) => each.name()),
+    );
   }
   return { leaf: command, rest: words };
 }
@@ -126,7 +142,8 @@ async function buildProgram(
 ): Promise<CommandUnknownOpts> {
   const program = new Command("gpuctl").description(INTRODUCTION).usage("<command> [options]")
     .option("--version", "print the version").addHelpText("after", EPILOGUE);
-  const asked = argv[0] === undefined ? undefined : ALIASES[argv[0]] ?? argv[0];
+  const [word] = argv;
+  const asked = word !== undefined && Object.hasOwn(ALIASES, word) ? ALIASES[word] : word;
   const isKnown = asked !== undefined && Object.hasOwn(COMMANDS, asked);
   if (asked !== undefined && !isKnown && !asked.startsWith("-")) {
     throw unknownCommand(asked, "gpuctl", Object.keys(COMMANDS));
@@ -150,7 +167,7 @@ async function buildProgram(
 }
 
 function parseFileName(text: string): string {
-  if (text === "") throw new InvalidArgumentError("It names no file.");
+  if (text === "") throw new InvalidArgumentError("it names no file");
   return text;
 }
 

@@ -5,7 +5,9 @@ import { type GpuSelector, parseGpuSelectors } from "../lib/analysis/select_gpus
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
 import { valueOf } from "../lib/core/reading.ts";
 import { milliseconds } from "../lib/core/units.ts";
+import { repeatOption } from "../lib/core/own_commands.ts";
 import type { Reset } from "../lib/model/reset.ts";
+import { sourceOptionOf } from "../lib/model/source_choice.ts";
 import type { Terminal, World } from "../lib/world/ports.ts";
 import { chooseWithLost } from "./choose_with_lost.ts";
 import { deadlineOption, durationOption, liveSource, newCommand, parsedBy, sourceOption } from "./options.ts";
@@ -15,7 +17,14 @@ import { parsePids } from "./owner_options.ts";
 export function resetGpuCommand(world: World, end: (ending: Ending) => void): CommandUnknownOpts {
   return newCommand("reset-gpu", "say whether a reset would help, what stands in its way, and reset")
     .description(DESCRIPTION)
-    .argument("<gpu...>", 'indexes, ranges, UUIDs (or their beginning), PCI addresses; there is no "all"')
+    .argument(
+      "<gpu...>",
+      'indexes, ranges, UUIDs (or their beginning), PCI addresses; there is no "all"',
+      (text: string, before: readonly GpuSelector[] | undefined) => [
+        ...before ?? [],
+        ...parsedBy(parseResettable)(text),
+      ],
+    )
     .option("--yes", "carry the plan out")
     .option("--evict", "first end the holders that were left behind, by the rules of clean-zombies")
     .addOption(
@@ -55,7 +64,7 @@ export function resetGpuCommand(world: World, end: (ending: Ending) => void): Co
     .option("--json", "report as JSON")
     .addOption(deadlineOption())
     .addHelpText("after", STATUSES)
-    .action(async (words, options) => {
+    .action(async (selectors, options) => {
       const source = liveSource(options.source, "reset a GPU");
       if (options.pid !== undefined && !options.evict) {
         throw new GpuctlError(
@@ -67,8 +76,6 @@ export function resetGpuCommand(world: World, end: (ending: Ending) => void): Co
       if (smi !== undefined && !smi.startsWith("/")) {
         throw new GpuctlError("usage", `Cannot run "${smi}": expected an absolute path`);
       }
-      const selectors = words.flatMap((word) => parsedBy(parseGpuSelectors)(word));
-      selectors.forEach(refuseMigDevice);
       if (options.output !== undefined) world.outputs.checkPlace(options.output);
       const audit = world.openAuditLog(options.auditLog, source);
       const { resetGpus } = await import("../lib/action/reset.ts");
@@ -91,7 +98,7 @@ export function resetGpuCommand(world: World, end: (ending: Ending) => void): Co
         // Without a record a fault that we caused counts as the driver's own: never too little is said.
         record: valueOf(audit.read()) ?? "",
       }, { ...world, audit, tools: await world.openResetTools(source, { smi }) });
-      await tell(reset, options, world);
+      await tell(withSource(reset, sourceOptionOf(source)), options, world);
       const { endingOfReset } = await import("../lib/analysis/reset_ending.ts");
       end(endingOfReset(reset));
     });
@@ -121,6 +128,12 @@ Examples:
   gpuctl reset-gpu 3 --evict --stop-services --yes
   gpuctl reset-gpu 0-7 --clocks --yes            undo locked clocks; no reset`;
 
+function parseResettable(text: string): readonly GpuSelector[] {
+  const selectors = parseGpuSelectors(text);
+  selectors.forEach(refuseMigDevice);
+  return selectors;
+}
+
 /** What is reset is a whole GPU, with all its MIG devices: who names one of those does not mean the others. */
 function refuseMigDevice(selector: GpuSelector): void {
   const isDevice = selector.kind === "mig-place" ||
@@ -143,6 +156,17 @@ function clocksOf({ clocks, memoryClocks, applicationClocks }: ClockOptions): Cl
     graphics: clocks ?? false,
     memory: memoryClocks ?? false,
     applications: applicationClocks ?? false,
+  };
+}
+
+/** Has what is to be done be done to the machine that was looked at. */
+function withSource(reset: Reset, option: string | undefined): Reset {
+  return {
+    ...reset,
+    blockers: reset.blockers.map((each) => ({ ...each, remedy: repeatOption(each.remedy, option) })),
+    steps: reset.steps.map((step) =>
+      step.answer === undefined ? step : { ...step, answer: repeatOption(step.answer, option) }
+    ),
   };
 }
 

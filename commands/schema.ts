@@ -15,8 +15,8 @@ interface SchemaWorld {
 export function schemaCommand(world: SchemaWorld, end: (ending: Ending) => void): CommandUnknownOpts {
   return newCommand("schema", "print the JSON Schema of what --json and the like write")
     .description(
-      "Prints the JSON Schema (draft 2020-12) of a document that gpuctl writes for programs; without a name it lists\n" +
-        "them. Every document says under its key `schema` which one it is, and that is a name as well:\n" +
+      "Prints the JSON Schema (draft 2020-12) of a document that gpuctl writes for programs; without a name it lists " +
+        "them. Every document says under its key `schema` which one it is, and that is a name as well:\n\n" +
         '  gpuctl schema "$(jq -r .schema report.json)"',
     )
     .argument("[name]", "one of those listed, such as snapshot or gpuctl.snapshot/1")

@@ -4,13 +4,14 @@ import { narrowSnapshot } from "../lib/analysis/narrow_snapshot.ts";
 import { type Ending, GpuctlError } from "../lib/core/errors.ts";
 import { isDriverAnswering, type Snapshot } from "../lib/model/snapshot.ts";
 import type { Terminal, World } from "../lib/world/ports.ts";
-import { chooseGpus, deadlineOption, gpuOption, newCommand, sourceOption } from "./options.ts";
+import { chooseWithLost } from "./choose_with_lost.ts";
+import { deadlineOption, gpuOption, newCommand, sourceOption } from "./options.ts";
 
 /** Builds the command. */
 export function snapshotCommand(world: World, end: (ending: Ending) => void): CommandUnknownOpts {
   return newCommand("snapshot", "show who holds the GPUs, and why")
     .description(
-      "Shows every GPU, every process that has one open, mapped or a context on it, what it is and why, memory of\n" +
+      "Shows every GPU, every process that has one open, mapped or a context on it, what it is and why, memory of " +
         "processes that are dead and who keeps it, and memory that no process explains.",
     )
     .addOption(sourceOption())
@@ -25,7 +26,7 @@ export function snapshotCommand(world: World, end: (ending: Ending) => void): Co
     .option("--world-readable", "let everybody read that file, such as node_exporter under a user of its own")
     .option("--redact", "leave out who and where, so that it can be shown to strangers (see below)")
     .addOption(deadlineOption())
-    .addHelpText("after", REDACTED)
+    .addHelpText("after", NOTES)
     .action(async (options) => {
       if (options.worldReadable && options.output === undefined) {
         throw new GpuctlError(
@@ -42,7 +43,12 @@ export function snapshotCommand(world: World, end: (ending: Ending) => void): Co
         looking,
         loadRenderer(options.json ? "json" : options.format),
       ]);
-      const chosen = narrowSnapshot(snapshot, chooseGpus(snapshot.gpus.map(({ gpu }) => gpu), options.gpu));
+      const { unreadableGpus } = snapshot;
+      const named = chooseWithLost(
+        { gpus: snapshot.gpus.map(({ gpu }) => gpu), unreadableGpus },
+        options.gpu,
+      );
+      const chosen = narrowSnapshot(snapshot, named);
       const shown = options.redact ? await redact(chosen) : chosen;
       if (options.output === undefined) world.terminal.out(render(shown, world.terminal.screen));
       else {
@@ -54,23 +60,36 @@ export function snapshotCommand(world: World, end: (ending: Ending) => void): Co
     });
 }
 
-const REDACTED = `
+const NOTES = `
+Exit status:
+  0  the driver answered, and every GPU that was asked for could be read
+  2  usage
+  3  the driver did not answer, or has no GPU, or one could not be read; the rest is
+     told all the same
+  4  a file could not be read or written for want of permission
+
 What --redact replaces, the same by the same everywhere in one output (user-1, name-2, GPU-00000001-...):
   users and uids from 1000 on, host name, boot id, process names, arguments, paths, cgroups, units, login
   sessions, containers, pods, lettered job ids, UUIDs of GPUs and MIG devices, and in sentences every word
   that is not gpuctl's own.
 What stays: pids, numbered job ids and other numbers, times, PCI addresses, kinds of GPU, versions, the shape
   of a path, and names that every machine may have (root, python3, torchrun, Xorg, nvidia-persistenced, /usr/bin).
-Each output counts anew: user-1 of two files need not be one user. To compare two, compare them first.`;
+Each output counts anew: user-1 of two files need not be one user. To compare two, compare them first.
+
+Examples:
+  gpuctl snapshot
+  gpuctl snapshot --gpu 0-3 --json
+  gpuctl snapshot --source saved.txt          what nvidia-smi printed elsewhere`;
 
 async function redact(snapshot: Snapshot): Promise<Snapshot> {
   const { redactSnapshot } = await import("../lib/analysis/redact.ts");
   return redactSnapshot(snapshot);
 }
 
-/** A look that saw no GPU, or whose driver did not answer, is no answer. */
+/** A look that saw no GPU, or not all of them, or whose driver did not answer, is no answer. */
 function judge(snapshot: Snapshot): Ending {
-  return isDriverAnswering(snapshot) && snapshot.gpus.length > 0 ? "ok" : "unavailable";
+  const { gpus, unreadableGpus } = snapshot;
+  return isDriverAnswering(snapshot) && gpus.length > 0 && unreadableGpus.length === 0 ? "ok" : "unavailable";
 }
 
 type Renderer = (snapshot: Snapshot, screen: Terminal["screen"]) => string;

@@ -34,6 +34,9 @@ export function readCleaning(program: string, words: readonly string[]): Cleanin
   if (options.json) {
     throw new GpuctlError("usage", "Cannot clean regularly with --json: the journal has a line for each act");
   }
+  if (options.output !== undefined) {
+    throw new GpuctlError("usage", "Cannot clean regularly with --output: the journal has what was done");
+  }
   const source = liveSource(options.source, "clean regularly");
   const isAgeGiven = command.getOptionValueSource("minAge") !== "default";
   const library = source.kind === "nvml" && source.library !== undefined ? [source.library] : [];

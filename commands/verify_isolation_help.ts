@@ -14,8 +14,8 @@ export const DESCRIPTION = [
   "look, or for a while (--for), and then with all that is started meanwhile. A container or a Slurm job is held to what " +
   "it was given where that is known for sure; otherwise --gpu has to say it.",
   "What was not seen is never called isolated: a look that was not answered, a GPU whose processes are not listed, a " +
-  "process that was gone before anybody could tell whose it was. Only what a daemon starts for the command (docker, " +
-  "systemd-run, srun) is not known to be its own.",
+  "process that was gone before anybody could tell whose it was, an orphan that may have come from a process of --pid. " +
+  "Only what a daemon starts for the command (docker, systemd-run, srun) is not known to be its own.",
   "With --lint alone nothing is run and no GPU is needed; with a command or --pid it helps to name the reason.",
 ].join("\n\n");
 

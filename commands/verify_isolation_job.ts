@@ -52,7 +52,8 @@ export async function isolateJobCommand(
     // A command that failed has the last word, also where its report could not be written.
     const failed = status === EXIT.ok ? JOB_STATUS.failed : status;
     await withJobStatus(failed, async () => {
-      const text = await renderReport(outcome, options);
+      const screen = output === undefined ? world.terminal.errorScreen : undefined;
+      const text = await renderReport(outcome, options, screen);
       if (output === undefined) world.terminal.err(text);
       else world.files.writeWhole(output, text);
     });

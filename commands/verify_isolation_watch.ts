@@ -41,10 +41,11 @@ export async function tellVerdict(
 ): Promise<Ending> {
   const { isolation } = outcome;
   const isSilent = options.quiet === true && isolation.verdict === "isolated";
-  if (options.output !== undefined) files.writeWhole(options.output, await renderReport(outcome, options));
-  else if (terminal.isJournal && !options.json) {
+  if (options.output !== undefined) {
+    files.writeWhole(options.output, await renderReport(outcome, options, undefined));
+  } else if (terminal.isJournal && !options.json) {
     for (const text of await journalLines(isolation)) terminal.err(text);
-  } else if (!isSilent) terminal.out(await renderReport(outcome, options));
+  } else if (!isSilent) terminal.out(await renderReport(outcome, options, terminal.screen));
   return ISOLATION_ENDINGS[isolation.verdict];
 }
 

@@ -1,6 +1,6 @@
 /** The limits of `gpuctl watch` as people write them. */
 import { Option } from "@commander-js/extra-typings";
-import { type Bytes, type Milliseconds, parseDuration, parseSize, percent } from "../lib/core/units.ts";
+import { type Bytes, bytes, type Milliseconds, parseDuration, parseSize, percent } from "../lib/core/units.ts";
 import type { MemoryLimit } from "../lib/model/watch.ts";
 import { parsedBy } from "./options.ts";
 
@@ -25,6 +25,11 @@ export function durationOrOff<const Usage extends string>(flags: Usage, descript
  */
 export function parseMemoryLimit(text: string): MemoryLimit {
   const [, digits] = /^(\d{1,3}(?:\.\d{1,3})?) ?%$/.exec(text.trim()) ?? [];
+  if (/^\d[\d.]*$/.test(text.trim()) && text.trim() !== "0") {
+    throw new SyntaxError(
+      `Cannot parse "${text}" as a limit: it needs a unit, such as ${text.trim()}% or ${text.trim()}GiB`,
+    );
+  }
   if (digits === undefined) return { bytes: parseSize(text) };
   const share = Number(digits);
   if (share > 100) throw new SyntaxError(`Cannot parse "${text}" as a limit: a GPU has no more than 100%`);
@@ -46,9 +51,12 @@ export function parseGrowth(text: string): Bytes | typeof OFF {
   if (size === undefined || hours === undefined) {
     throw new SyntaxError(`Cannot parse "${text}" as a pace: expected a size a time, such as 1GiB/h, or off`);
   }
-  const perHour = parseSize(`${Math.round(parseSize(size) / hours)}`);
+  const perHour = Math.round(parseSize(size) / hours);
   if (perHour === 0) throw new SyntaxError(`Cannot parse "${text}" as a pace: it must be more than nothing`);
-  return perHour;
+  if (!Number.isSafeInteger(perHour)) {
+    throw new SyntaxError(`Cannot parse "${text}" as a pace: it must be below 2^53 bytes an hour`);
+  }
+  return bytes(perHour);
 }
 
 /** @throws {SyntaxError} if the text is no number from 1 on. */

@@ -2,11 +2,12 @@
 import { AlertHook } from "../lib/action/alert_hook.ts";
 import type { WatchSink } from "../lib/action/watch.ts";
 import { GpuctlError, messageOf } from "../lib/core/errors.ts";
-import { type Absent, absent, formatAbsent } from "../lib/core/reading.ts";
+import { type Absent, absent } from "../lib/core/reading.ts";
 import { printable } from "../lib/core/text.ts";
 import type { Milliseconds } from "../lib/core/units.ts";
 import type { Problem } from "../lib/model/snapshot.ts";
 import type { WatchEvent, WatchView } from "../lib/model/watch.ts";
+import { formatProblem } from "../lib/render/problem_text.ts";
 import type { World } from "../lib/world/ports.ts";
 
 /** One place that is told. */
@@ -111,7 +112,7 @@ async function openTable(terminal: OutputWorld["terminal"], interval: Millisecon
 function sayOnce(say: (sentence: string) => void): (remarks: readonly Problem[]) => void {
   let said: ReadonlySet<string> = new Set();
   return (remarks) => {
-    const sentences = remarks.map(({ message, reason }) => printable(`${message}: ${formatAbsent(reason)}`));
+    const sentences = remarks.map((remark) => printable(formatProblem(remark, [": ", ""])));
     for (const sentence of sentences) if (!said.has(sentence)) say(sentence);
     said = new Set(sentences);
   };

@@ -26,7 +26,7 @@ export class Census {
 
   readonly find = (pid: Pid): Process | undefined => this.#found.get(pid);
 
-  /** Whether several processes were listed under this pid. */
+  /** Whether several processes were listed under this pid, or may have been. */
   readonly isReused = (pid: Pid): boolean => this.#reused.has(pid);
 
   /** Looks up who is new in a report. Must see each report, in the order of time. */
@@ -41,6 +41,8 @@ export class Census {
   async #meet(pid: Pid): Promise<void> {
     const before = this.#found.get(pid);
     const process = await this.#population.readProcess(pid);
+    // Whoever came back under the pid is gone again, and need not be the one who was known by it.
+    if (process === undefined && before !== undefined) this.#reused.add(pid);
     if (process === undefined) return;
     if (before !== undefined && before.startTicks !== process.startTicks) this.#reused.add(pid);
     this.#found.set(pid, process);

@@ -1,12 +1,18 @@
 /** The whole of a cleaning: judge, wait, judge again, and only then act, under a lock and on the record. */
 import { judgeSight } from "../analysis/cleaning_sight.ts";
-import { bytesOfActs, type EndingPolicy, planEnding, type TimedJudgement } from "../analysis/ending.ts";
+import {
+  bytesOfActs,
+  type EndingPlan,
+  type EndingPolicy,
+  planEnding,
+  type TimedJudgement,
+} from "../analysis/ending.ts";
 import { type IdleRecord, idleSpans, parseIdleRecords, updateIdleRecords } from "../analysis/idle.ts";
 import { judgeHolders } from "../analysis/judge.ts";
 import { GpuctlError } from "../core/errors.ts";
 import { known } from "../core/reading.ts";
 import type { GpuIndex, GpuUuid } from "../core/ids.ts";
-import { bytes, type Milliseconds } from "../core/units.ts";
+import { bytes, type Milliseconds, milliseconds } from "../core/units.ts";
 import { attribute } from "../analysis/attribute.ts";
 import type { AuditScene } from "../model/audit.ts";
 import type { Cleanup } from "../model/cleanup.ts";
@@ -17,6 +23,7 @@ import type { LiveSource } from "../model/source_choice.ts";
 import type { AuditLog, LookOptions, World } from "../world/ports.ts";
 import { refuseUnknownNames } from "./cleaning_names.ts";
 import { endOnRecord, plannedAct } from "./end_on_record.ts";
+import { FORCED_GRACE } from "./end_process.ts";
 
 export interface CleaningOptions {
   readonly source: LiveSource;
@@ -76,11 +83,20 @@ export async function cleanZombies(options: CleaningOptions, world: CleaningWorl
     return summarise(options, second.snapshot, { acts, ...planned });
   }
   const { snapshot: { host, simulated }, timed: { scan } } = second;
-  options.onWait?.("the processes to end and the memory to come back", waitOf(options));
+  options.onWait?.("the processes to end and the memory to come back", longestWait(plan.acts, options));
   const scene: AuditScene = { by: known(scan.reader), bootId: host.bootId, simulated };
   const acts = await endOnRecord(plan.acts, scene, options, world);
   const after = attribute(await world.observe(options.source, options.look));
   return summarise(options, after, { acts, ...planned });
+}
+
+/** As long as it takes where everybody is stubborn: those at one depth are ended together. */
+function longestWait(
+  acts: EndingPlan["acts"],
+  { grace, settle }: Pick<CleaningOptions, "grace" | "settle">,
+): Milliseconds {
+  const waves = new Set(acts.map(({ depth }) => depth)).size;
+  return milliseconds(waves * (grace + FORCED_GRACE) + settle);
 }
 
 /** Adds how long each holder has been idle, when that is asked for, and leaves a record for the next run. */

@@ -31,11 +31,15 @@ function refuseProcess(pid: Pid, { ghosts }: Snapshot): GpuctlError {
     });
   }
   const keepers = [...new Set(own.flatMap(({ likelyHolders }) => likelyHolders.map((each) => each.pid)))];
-  return new GpuctlError("unavailable", `Cannot clean up PID ${pid}: it is dead, and its memory is still held`, {
-    hint: keepers.length === 0
-      ? "nobody can be seen who keeps it: gpuctl snapshot says more"
-      : `name who may keep it: gpuctl clean-zombies --pid ${keepers.join(",")}`,
-  });
+  return new GpuctlError(
+    "unavailable",
+    `Cannot clean up PID ${pid}: it is dead, and its memory is still held`,
+    {
+      hint: keepers.length === 0
+        ? "nobody can be seen who keeps it: gpuctl snapshot says more"
+        : `name who may keep it: gpuctl clean-zombies --pid ${keepers.join(",")}`,
+    },
+  );
 }
 
 /** A user whom the list does not have and who runs something all the same is known to somebody. */
@@ -47,10 +51,17 @@ async function refuseUnknownUsers(
   using population = await world.openPopulation();
   const list = population.readUsers();
   if (!list.ok) return;
-  const names = new Set([...list.value.values(), ...holders.flatMap(({ user }) => user.ok ? [user.value] : [])]);
+  const names = new Set([
+    ...list.value.values(),
+    ...holders.flatMap(({ user }) => user.ok ? [user.value] : []),
+  ]);
   const missing = [...users].find((name) => !names.has(name));
   if (missing === undefined) return;
-  throw new GpuctlError("unavailable", `Cannot clean up for the user "${missing}": this machine has no such user`, {
-    hint: "a user of a directory service is named by none of their processes: name those with --pid",
-  });
+  throw new GpuctlError(
+    "unavailable",
+    `Cannot clean up for the user "${missing}": this machine has no such user`,
+    {
+      hint: "a user of a directory service is named by none of their processes: name those with --pid",
+    },
+  );
 }

@@ -129,7 +129,7 @@ async function conclude(run: Run, interrupted: Alarm, scene: Scene): Promise<Job
     membership: watch.members,
     notes: [],
   });
-  const explained = { ...diff, notes: notesOn(diff, watch) };
+  const explained = { ...diff, notes: [...diff.notes, ...notesOn(diff, watch)] };
   if (audit === undefined || !diff.leftovers.some(({ isJobs }) => isJobs)) return explained;
   const cleanup = await cleanLeftovers(
     diff.leftovers,

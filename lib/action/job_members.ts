@@ -25,6 +25,7 @@ export class JobMembers implements Membership {
   readonly members = new Map<Pid, Member>();
   readonly unplaced = new Set<Pid>();
   readonly frameworks = new Map<Pid, Framework | undefined>();
+  readonly #before: ReadonlySet<Pid>;
   readonly #others = new Set<Pid>();
   readonly #looks = new Map<Pid, number>();
   readonly #ownPid: Pid;
@@ -35,8 +36,9 @@ export class JobMembers implements Membership {
   constructor(ownPid: Pid, before: Iterable<Pid>, world: MembersWorld) {
     this.#ownPid = ownPid;
     this.#world = { ...world, processes: visibleProcesses(world.processes) };
-    this.#listed = new Set(before);
-    for (const pid of this.#listed) this.#others.add(pid);
+    this.#before = new Set(before);
+    this.#listed = this.#before;
+    for (const pid of this.#before) this.#others.add(pid);
   }
 
   /** Whether a pid of the latest report is the job's, as far as that can be told now. */
@@ -75,7 +77,8 @@ export class JobMembers implements Membership {
     const found = this.#world.processes.findProcess(pid);
     const isOurs = found && this.#descendsFromUs(found);
     if (!found || isOurs === undefined) {
-      if (!this.members.has(pid) && !this.#others.has(pid)) this.unplaced.add(pid);
+      // A pid that was away may be another process by now, and this one is gone before it could be told from that.
+      if (!this.members.has(pid) && !this.#before.has(pid)) this.unplaced.add(pid);
       return;
     }
     this.unplaced.delete(pid);

@@ -17,10 +17,14 @@ export interface WatchOptions {
   readonly tolerance: Bytes;
   /** Is shown every sample, with what is known of it. */
   readonly onSample: ((sample: JobSample) => void) | undefined;
+  /** Is told, once a wait, that memory is not back at once, and how long it is waited for at most. */
+  readonly onWait?: (purpose: string, atMost: Milliseconds) => void;
 }
 
 export type WatchWorld = MembersWorld & { readonly clock: Clock; readonly sampler: Sampler };
 
+/** A wait as short as this is none to a person. */
+const PROMPT_MS = 500;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 /** A job may be over before the first interval is: the looks begin close together, each pause twice the last one. */
@@ -84,11 +88,16 @@ export class JobWatch {
       isJobs: this.members.isJobs,
     });
     const startedAt = this.elapsed;
+    let hasTold = false;
     const finish = (end: SettleEnd) => ({ watch, end, took: milliseconds(this.elapsed - startedAt) });
     for (let pause = FIRST_PAUSE_MS;; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
       const state = watch.add(await this.#sample(phase));
       if (state !== "waiting") return finish(state);
       if (interrupted.hasRung) return finish("interrupted");
+      if (!hasTold && this.elapsed - startedAt >= PROMPT_MS) {
+        hasTold = true;
+        this.#options.onWait?.("the memory to come back", this.#options.settle);
+      }
       const left = this.#options.settle - (this.elapsed - startedAt);
       if (left <= 0) return finish("limit");
       await interrupted.pause(milliseconds(Math.min(pause, left)), this.#world.clock);

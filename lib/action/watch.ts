@@ -156,7 +156,8 @@ class Choice {
     const chosen = this.#chosen;
     if (chosen === undefined) return { report, snapshot };
     if (this.#last?.from !== snapshot) {
-      this.#last = { from: snapshot, to: narrowSnapshot(snapshot, chosen.gpus) };
+      const unreadable = snapshot.unreadableGpus.filter(({ index }) => chosen.hasIndex(index));
+      this.#last = { from: snapshot, to: narrowSnapshot(snapshot, { gpus: chosen.gpus, unreadable }) };
     }
     if (!report.ok) return { report, snapshot: this.#last.to };
     const uuids = new Set(chosen.gpus.map(({ uuid }) => uuid));

@@ -1,4 +1,5 @@
 /** Joins what the driver claims with what /proc shows into one snapshot. Pure: one observation in, one snapshot out. */
+import { repeatOption } from "../core/own_commands.ts";
 import { absent, known, valueOf } from "../core/reading.ts";
 import { contextsOf, type DriverReport } from "../model/gpu.ts";
 import type { Observation, ProcessScan } from "../model/observation.ts";
@@ -14,18 +15,24 @@ import type { Verdict } from "./verdict.ts";
 
 /** Says who holds the GPUs and why, as far as the observation shows it. */
 export function attribute(observation: Observation): Snapshot {
-  const { takenAt, source, simulated, host } = observation;
+  const { takenAt, source, simulated, sourceOption, host } = observation;
   const problems = [...observation.problems, ...problemsOf(observation)];
-  const base = { takenAt: known(takenAt), source, simulated, host, problems };
+  const named = sourceOption === undefined ? {} : { sourceOption };
+  const base = { takenAt: known(takenAt), source, simulated, ...named, host, problems };
   if (!observation.report.ok) {
-    return { ...base, driver: observation.report, gpus: [], holders: [], ghosts: [] };
+    return { ...base, driver: observation.report, gpus: [], unreadableGpus: [], holders: [], ghosts: [] };
   }
   const joined = observation.scan.ok ? joinScan(observation.report.value, observation.scan.value) : {
     gpus: observation.report.value.gpus.map(bareAccount),
     holders: holdersOfLists(observation.report.value.gpus, { listed: [], why: observation.scan }),
     ghosts: [],
   };
-  return { ...base, driver: known(observation.report.value.driver), ...joined };
+  const { driver, unreadableGpus } = observation.report.value;
+  const holders = joined.holders.map((holder) => ({
+    ...holder,
+    advice: repeatOption(holder.advice, sourceOption),
+  }));
+  return { ...base, driver: known(driver), unreadableGpus, ...joined, holders };
 }
 
 function joinScan(report: DriverReport, scan: ProcessScan): Pick<Snapshot, "gpus" | "holders" | "ghosts"> {

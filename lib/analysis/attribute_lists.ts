@@ -41,6 +41,7 @@ export function attributeLists(look: ListedLook): Snapshot {
     host,
     driver: report.ok ? known(report.value.driver) : report,
     gpus: gpus.map(bareAccount),
+    unreadableGpus: report.ok ? report.value.unreadableGpus : [],
     holders: holdersOfLists(gpus, { listed, why }),
     ghosts: [],
     problems: [

@@ -56,7 +56,7 @@ function judgeListed(
   const listed = [...jobRows.keys()].filter((pid) => !importers.has(pid));
   if (listed.length === 0 || (jobBytes.ok && jobBytes.value <= tolerance)) return undefined;
   if (rate) return { kind: "still-releasing", rate };
-  const by = new Set(listed.flatMap((pid) => keepersOf(pid, after.uuid, snapshots.after)));
+  const by = new Set(listed.flatMap((pid) => keepersOf(pid, after.uuid, snapshots)));
   return by.size > 0 ? { kind: "held", by: [...by] } : { kind: "held-by-nobody-visible", listed };
 }
 
@@ -92,13 +92,17 @@ function judgeReturned(evidence: GpuEvidence, { total }: AccountChange): GpuVerd
 }
 
 /** More is in use than before, no context says whose it is. */
-function judgeUnexplained(evidence: GpuEvidence, { left, others }: AccountChange): GpuVerdict {
+function judgeUnexplained(evidence: GpuEvidence, account: AccountChange): GpuVerdict {
+  const { left, others } = account;
   const { after, snapshots, rate, isTouched, isJobs } = evidence;
   if (rate && isTouched) return { kind: "still-releasing", rate };
   const by = snapshots.after.holders.filter((holder) => isJobs(holder.pid) && isMappedOn(holder, after.uuid));
-  if (by.length > 0) return { kind: "held", by: by.map(({ pid }) => pid) };
   const newcomers = newcomersOn(after.uuid, snapshots, isJobs);
-  if (left.ok && left.value <= newcomers.length * VISIBILITY_BYTES) return { kind: "changed-by-others" };
+  const dying = new Set(snapshots.after.ghosts.map(({ pid }) => pid).filter(isJobs));
+  const seers = by.length + newcomers.length + dying.size;
+  // That somebody still sees a GPU is no memory of the job's, whoever it is; between two snapshots it is none either.
+  if (left.ok && left.value <= seers * VISIBILITY_BYTES) return judgeReturned(evidence, account);
+  if (by.length > 0) return { kind: "held", by: by.map(({ pid }) => pid) };
   if (!isTouched) {
     return unknown("it is charged to no process, and the job was not seen on this GPU");
   }

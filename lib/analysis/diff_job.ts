@@ -17,6 +17,7 @@ import type { ProcessIdentity } from "../model/process.ts";
 import type { Snapshot } from "../model/snapshot.ts";
 import { remainingOf } from "./diff_account.ts";
 import { type JudgedGpu, judgeGpu, whyNotTrusted } from "./diff_gpu.ts";
+import { bystandersOf, type Looks } from "./diff_keepers.ts";
 import { findLeftovers } from "./diff_leftovers.ts";
 import type { SettleWatch } from "./diff_settle.ts";
 import type { UsageTally } from "./diff_usage.ts";
@@ -71,7 +72,8 @@ export function diffJob(evidence: JobEvidence): JobDiff {
     source: before.source,
     simulated: before.simulated,
     host: before.host,
-    ...{ command, end, hasTimedOut, ranFor, settledFor, settleEnd, interval, notes },
+    ...{ command, end, hasTimedOut, ranFor, settledFor, settleEnd, interval },
+    notes: [...notes, ...bystanderNotes(judged, evidence)],
     samples: tally.samples,
     missedSamples: tally.missed,
     verdict: worstVerdict(judged.filter(({ counts }) => counts).map(({ diff }) => diff.verdict.kind)),
@@ -82,6 +84,22 @@ export function diffJob(evidence: JobEvidence): JobDiff {
       .map(({ pid, startTicks, name }): Lingerer => ({ pid, startTicks, name })),
     problems: after.problems,
   };
+}
+
+/** Who may have imported memory that is listed with the job's dead, and may have nothing to do with it. */
+function bystanderNotes(judged: readonly DiffedGpu[], looks: Looks): string[] {
+  return judged.flatMap(({ judgedGpu }) => {
+    if (judgedGpu?.verdict.kind !== "held-by-nobody-visible") return [];
+    const { verdict: { listed }, gpu } = judgedGpu;
+    const pids = [...new Set(listed.flatMap((pid) => bystandersOf(pid, gpu.uuid, looks)))];
+    return pids.length === 0 ? [] : [
+      `PID ${
+        pids.join(", ")
+      } had GPU ${gpu.index} mapped before the job began: whether a part of this was shared with ${
+        pids.length === 1 ? "it" : "them"
+      } (CUDA IPC) cannot be told.`,
+    ];
+  });
 }
 
 interface DiffedGpu {

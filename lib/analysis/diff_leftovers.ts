@@ -5,7 +5,7 @@ import type { Handover, Leftover } from "../model/diff.ts";
 import type { Gpu } from "../model/gpu.ts";
 import type { Snapshot } from "../model/snapshot.ts";
 import type { JudgedGpu } from "./diff_gpu.ts";
-import { collectLeftovers } from "./diff_keepers.ts";
+import { collectLeftovers, type Reason } from "./diff_keepers.ts";
 
 interface Frame {
   readonly after: Snapshot;
@@ -21,47 +21,54 @@ export function findLeftovers(
 }
 
 /** Says what a process took over: `took over 3 GiB on GPU 0 from PID 12, which has ended, as CUDA IPC does`. */
-export function describeHandover({ from, bytes }: Handover, gpu: GpuIndex): string {
+export function reasonOfHandover({ from, to, bytes }: Handover, gpu: GpuIndex): Reason {
   const verb = from.length === 1 ? "has" : "have";
-  return `took over ${formatBytes(bytes)} on GPU ${gpu} from PID ${
-    from.join(", ")
-  }, which ${verb} ended, as CUDA IPC does`;
+  return {
+    pid: to,
+    gpu,
+    before: `took over ${formatBytes(bytes)} on `,
+    after: ` from PID ${from.join(", ")}, which ${verb} ended, as CUDA IPC does`,
+  };
 }
 
-function reasonsOn(judged: JudgedGpu & { readonly gpu: Gpu }, frame: Frame): (readonly [Pid, string])[] {
+function reasonsOn(judged: JudgedGpu & { readonly gpu: Gpu }, frame: Frame): Reason[] {
   const { verdict, handovers, gpu } = judged;
   const named = verdict.kind === "held"
     ? verdict.by
     : [...judged.account.jobRows.keys()].filter((pid) =>
       frame.after.holders.some((holder) => holder.pid === pid)
     );
-  const moved = handovers.map((handover) => [handover.to, describeHandover(handover, gpu.index)] as const);
   const importers = new Set(handovers.map(({ to }) => to));
   return [
-    ...moved,
-    ...named.filter((pid) => !importers.has(pid)).map((pid) => [pid, whyHeld(pid, judged, frame)] as const),
+    ...handovers.map((handover) => reasonOfHandover(handover, gpu.index)),
+    ...named.filter((pid) => !importers.has(pid))
+      .map((pid) => ({ pid, gpu: gpu.index, ...whyHeld(pid, judged, frame) })),
   ];
 }
 
-function whyHeld(pid: Pid, { gpu, account }: JudgedGpu & { readonly gpu: Gpu }, { after }: Frame): string {
+function whyHeld(
+  pid: Pid,
+  { gpu, account }: JudgedGpu & { readonly gpu: Gpu },
+  { after }: Frame,
+): Pick<Reason, "before" | "after"> {
   const own = account.jobRows.get(pid);
   if (own) {
-    return own.ok
-      ? `holds ${formatBytes(own.value)} on GPU ${gpu.index}`
-      : `has a context on GPU ${gpu.index}`;
+    return { before: own.ok ? `holds ${formatBytes(own.value)} on ` : "has a context on ", after: "" };
   }
   const kept = after.ghosts.filter((ghost) =>
     ghost.gpu === gpu.uuid && ghost.likelyHolders.some((keeper) => keeper.pid === pid)
   );
   const [first] = kept;
-  if (!first) return `has GPU ${gpu.index} mapped, where memory is charged to no process`;
+  if (!first) return { before: "has ", after: " mapped, where memory is charged to no process" };
   const amount = first.contextBytes.ok ? formatBytes(first.contextBytes.value) : "memory";
-  const claim = `${
-    first.likelyHolders.length === 1 ? "holds" : "may hold"
-  } ${amount} on GPU ${gpu.index} that PID ${first.pid} allocated before it ended`;
+  const verb = first.likelyHolders.length === 1 ? "holds" : "may hold";
+  const claim = ` that PID ${first.pid} allocated before it ended`;
   // What its class rests on stands in its evidence already.
   const evidence = after.holders.find((holder) => holder.pid === pid)?.evidence ?? [];
   const reasons = first.likelyHolders.find((keeper) => keeper.pid === pid)?.reasons ?? [];
   const more = reasons.filter((reason) => !evidence.includes(reason));
-  return more.length === 0 ? claim : `${claim}: ${more.join(", ")}`;
+  return {
+    before: `${verb} ${amount} on `,
+    after: more.length === 0 ? claim : `${claim}: ${more.join(", ")}`,
+  };
 }

@@ -1,5 +1,5 @@
 /** What changed between two snapshots of one machine. Pure; GPUs are matched by the best key that both have, processes by pid and start time. */
-import type { GpuUuid, Pid } from "../core/ids.ts";
+import type { GpuUuid } from "../core/ids.ts";
 import { absent, known, type Reading } from "../core/reading.ts";
 import { type Bytes, bytes, formatBytes } from "../core/units.ts";
 import {
@@ -20,9 +20,9 @@ import { describeComparison } from "./diff_comparison.ts";
 import { whyNotTrusted } from "./diff_gpu.ts";
 import { admitHiddenRows } from "./diff_hidden.ts";
 import { withSameIds } from "./diff_same_gpus.ts";
-import { collectLeftovers, keepersOf, newcomersOn } from "./diff_keepers.ts";
+import { collectLeftovers, keepersOf, newcomersOn, type Reason } from "./diff_keepers.ts";
 import { VISIBILITY_BYTES } from "./unlisted_bytes.ts";
-import { describeHandover } from "./diff_leftovers.ts";
+import { reasonOfHandover } from "./diff_leftovers.ts";
 
 /** One of two snapshots, under the name that the person gave it. */
 export interface NamedSnapshot {
@@ -126,7 +126,7 @@ function judgeNew({ changes, after, pair }: Frame): GpuVerdict | undefined {
     kind === "new" && !(used.ok && used.value <= pair.tolerance)
   );
   if (added.length === 0) return undefined;
-  const by = new Set(added.flatMap(({ pid }) => keepersOf(pid, after.uuid, pair.after)));
+  const by = new Set(added.flatMap(({ pid }) => keepersOf(pid, after.uuid, pair)));
   if (by.size > 0) return { kind: "held", by: [...by] };
   return { kind: "held-by-nobody-visible", listed: added.map(({ pid }) => pid) };
 }
@@ -173,25 +173,20 @@ function leftOf({ changes, account }: Frame): Reading<Bytes> {
   return known(bytes(sum));
 }
 
-function leftoversOf(compared: readonly ComparedGpu[], { after }: Pair): Leftover[] {
-  return collectLeftovers(compared.flatMap((gpu) => reasonsOn(gpu, after)), after, () => false);
+function leftoversOf(compared: readonly ComparedGpu[], pair: Pair): Leftover[] {
+  return collectLeftovers(compared.flatMap((gpu) => reasonsOn(gpu, pair)), pair.after, () => false);
 }
 
-function reasonsOn({ diff, changes, handovers }: ComparedGpu, after: Snapshot): (readonly [Pid, string])[] {
-  const place = `on GPU ${diff.index}`;
-  const moved = handovers.map((handover) => [handover.to, describeHandover(handover, diff.index)] as const);
-  const added = changes.filter(({ kind }) => kind === "new").flatMap(({ pid, after: used }) => {
+function reasonsOn({ diff: { uuid, index: gpu }, changes, handovers }: ComparedGpu, pair: Pair): Reason[] {
+  const added = changes.filter(({ kind }) => kind === "new").flatMap(({ pid: listed, after: used }) => {
     const amount = used.ok ? formatBytes(used.value) : "memory";
-    return keepersOf(pid, diff.uuid, after).map((keeper) =>
-      [
-        keeper,
-        keeper === pid
-          ? `holds ${amount} ${place}`
-          : `may hold ${amount} ${place} that dead PID ${pid} allocated`,
-      ] as const
+    return keepersOf(listed, uuid, pair).map((pid): Reason =>
+      pid === listed
+        ? { pid, gpu, before: `holds ${amount} on `, after: "" }
+        : { pid, gpu, before: `may hold ${amount} on `, after: ` that dead PID ${listed} allocated` }
     );
   });
-  return [...moved, ...added];
+  return [...handovers.map((handover) => reasonOfHandover(handover, gpu)), ...added];
 }
 
 function originOf({ name, snapshot }: NamedSnapshot): SnapshotOrigin {

@@ -1,5 +1,6 @@
 /** Who keeps the memory of a dead process: the driver's list will never say. */
 import type { Pid } from "../core/ids.ts";
+import { nameIndexes } from "../core/ranges.ts";
 import type { DeviceUse, ProcessScan } from "../model/observation.ts";
 import type { Process } from "../model/process.ts";
 import type { LikelyHolder } from "../model/snapshot.ts";
@@ -84,8 +85,8 @@ export function findLikelyHolders(
 /** Names the dead pids and their GPUs: `PID 794 is dead and still listed with memory on GPU 0`. */
 export function describeDead(dead: readonly DeadContext[]): string {
   const pids = [...new Set(dead.map(({ context }) => context.pid))].join(", ");
-  const gpus = [...new Set(dead.map(({ gpu }) => gpu.index))].join(", ");
-  return `PID ${pids} ${pids.includes(",") ? "are" : "is"} dead and still listed with memory on GPU ${gpus}`;
+  const gpus = nameIndexes(dead.map(({ gpu }) => gpu.index));
+  return `PID ${pids} ${pids.includes(",") ? "are" : "is"} dead and still listed with memory on ${gpus}`;
 }
 
 /** Whoever forked an heir had the mappings too. It is gone if whoever has none has adopted the first of a line of heirs. */

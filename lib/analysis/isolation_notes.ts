@@ -1,5 +1,6 @@
 /** What is good to know of a job's GPUs and breaks no rule. */
 import type { DeviceMinor, Pid } from "../core/ids.ts";
+import { nameIndexes } from "../core/ranges.ts";
 import { plural } from "../core/text.ts";
 import { type Bytes, formatBytes, formatDuration, sumBytes } from "../core/units.ts";
 import type { Gpu } from "../model/gpu.ts";
@@ -113,7 +114,7 @@ function touchersOf(
 
 function describeTouch({ grade, pids, gpus }: Touch): string {
   const isOne = gpus.length === 1;
-  const those = `GPU ${gpus.map(({ index }) => index).join(", ")}`;
+  const those = nameIndexes(gpus.map(({ index }) => index));
   return grade === "visible"
     ? `${those} ${isOne ? "is" : "are"} visible to ${name(pids)}, without a context: about 3 MiB of ${
       isOne ? "it" : "each GPU"

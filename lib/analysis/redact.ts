@@ -66,6 +66,10 @@ class Redactor {
       host: this.#host(snapshot.host),
       driver: this.#reading(snapshot.driver, (driver) => this.#driver(driver)),
       gpus: snapshot.gpus.map((account) => this.#account(account)),
+      unreadableGpus: snapshot.unreadableGpus.map(({ index, reason }) => ({
+        index,
+        reason: this.#absent(reason),
+      })),
       holders: snapshot.holders.map((holder) => this.#holder(holder)),
       ghosts: snapshot.ghosts.map((ghost) => this.#ghost(ghost)),
       problems: snapshot.problems.map((problem) => this.#problem(problem)),

@@ -135,6 +135,10 @@ const PRODUCT =
 const NUMBER =
   /^(?:[-+~]?\d{1,7}(?:[.x]\d{1,7}){0,2}%?|(?:bus:)?[\da-f]{4,8}:[\da-f]{2}:[\da-f]{2}\.[0-7]|(?:index|minor):\d{1,7})$/i;
 
+/** Days and times as snapshots and nvidia-smi write them, nvidia-smi's memory with its unit, and ranges of GPUs. */
+const MEASURE =
+  /^(?:\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?Z?)?|\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?|\d{1,10}MiB|\d{1,3}-\d{1,3})$/;
+
 /** Says whether a program, or a unit called after it, is one that many machines have. */
 export function isPublicProgram(name: string): boolean {
   return PROGRAMS.has(name) || CUT_PROGRAMS.has(name) || isPythonName(name) || WELL_KNOWN.test(name);
@@ -179,6 +183,8 @@ export function isPublicRelease(part: string): boolean {
 export function isPublicWord(word: string): boolean {
   // Without letters, digits and other scripts it is punctuation.
   if (!/[\p{L}\p{N}]|[^\x20-\x7e…→×·−]/u.test(word)) return true;
-  if (NUMBER.test(word) || /^NVML_[A-Z_]{2,60}$/.test(word) || isPublicProgram(word)) return true;
+  if (NUMBER.test(word) || MEASURE.test(word) || /^NVML_[A-Z_]{2,60}$/.test(word) || isPublicProgram(word)) {
+    return true;
+  }
   return word.replace(/^-{1,2}/, "").split("-").every((part) => WORDS.has(part.toLowerCase()));
 }

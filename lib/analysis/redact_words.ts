@@ -39,6 +39,7 @@ export const WORDS: ReadonlySet<string> = new Set(
   vllm sglang api torchrun agent deepspeed mpi pmix horovod open raylet its their pbs lsf flux cobalt oar shell
   torchelastic_run_id local_rank cross_rank ompi_comm_world_rank pmix_rank pmi_rank horovod_rank cuda_visible_devices
   python incomplete even docker containerd podman lxc nspawn
+  because communicate couldn default differ disabled enabled files initialize installed latest moments nodes noheader smi sure
   cont argv contextbytes starttime eacces eperm enoent esrch eio enodev etimedout einval eof
   `.split(/\s+/).filter((word) => word !== ""),
 );

@@ -1,5 +1,6 @@
 /** What a reset is judged and planned from: one look at the machine, and what a person allows. */
 import type { BusId, GpuUuid, Pid } from "../core/ids.ts";
+import { nameIndexes } from "../core/ranges.ts";
 import { quoteArguments, truncate } from "../core/text.ts";
 import { type Reading, valueOf } from "../core/reading.ts";
 import type { Gpu } from "../model/gpu.ts";
@@ -78,7 +79,7 @@ const NOTHING: Reading<readonly string[]> = { ok: false, why: "not-reported" };
 
 /** The indexes by which people call some GPUs. */
 export function nameGpus(gpus: readonly Gpu[]): string {
-  return `GPU ${gpus.map(({ index }) => index).join(", ")}`;
+  return nameIndexes(gpus.map(({ index }) => index));
 }
 
 /** Says whether a value is known to be true. */

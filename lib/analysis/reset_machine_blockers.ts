@@ -1,4 +1,5 @@
 /** What stands in the way of a reset in the machine as a whole. */
+import { nameIndexes } from "../core/ranges.ts";
 import { formatAbsent } from "../core/reading.ts";
 import { plural } from "../core/text.ts";
 import { contextsOf } from "../model/gpu.ts";
@@ -182,7 +183,7 @@ function findWorkElsewhere(input: ResetInput): Blocker[] {
   );
   if (busy.length === 0) return [];
   return [of("holder", "warning", [
-    `work on GPU ${busy.map(({ index }) => index).join(", ")}`,
+    `work on ${nameIndexes(busy.map(({ index }) => index))}`,
     `driver ${version} may refuse while any GPU computes`,
     "if nvidia-smi refuses, wait until those jobs have ended",
   ])];

@@ -130,7 +130,7 @@ function describeHelpers(input: ResetInput): string {
   const scan = scanOf(input);
   const open =
     scan?.reader.ownPids.filter((pid) =>
-      pid !== scan.reader.pid && (scan.uses.get(pid)?.some(({ node }) => node.kind === "gpu") ?? false)
+      scan.uses.get(pid)?.some(({ node }) => node.kind === "gpu") ?? false
     ) ?? [];
   const seen = open.length === 0 ? "" : `: PID ${open.join(", ")} has a GPU open`;
   return `close gpuctl's own helper${seen}`;

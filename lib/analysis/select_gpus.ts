@@ -1,5 +1,6 @@
 /** Which GPUs a `--gpu` list names. Everything kept or compared afterwards is a UUID. */
 import { type GpuUuid, parseBusId } from "../core/ids.ts";
+import { nameIndexes } from "../core/ranges.ts";
 import { valueOf } from "../core/reading.ts";
 import type { Gpu, MigInstance } from "../model/gpu.ts";
 
@@ -71,10 +72,10 @@ function parseEntry(entry: string): GpuSelector {
     return { kind: "bus", busId: parseBusId(entry) };
   } catch (cause) {
     // Whatever is wrong with it as an address, it is no GPU in any form.
-    throw new SyntaxError(
-      `Cannot parse "${entry}" as a GPU: expected an index, a range, a UUID or a PCI address`,
-      { cause },
-    );
+    const state = entry.toLowerCase() === "all"
+      ? 'there is no "all"; name them, such as 0-7'
+      : "expected an index, a range, a UUID or a PCI address";
+    throw new SyntaxError(`Cannot parse "${entry}" as a GPU: ${state}`, { cause });
   }
 }
 
@@ -102,7 +103,7 @@ function begins(uuid: GpuUuid, prefix: string): boolean {
 function describeMiss(selector: GpuSelector, found: readonly Gpu[], gpus: readonly Gpu[]): string {
   if (selector.kind === "uuid" && found.length > 1) return describeMany(selector, found.length);
   const name = nameOf(selector);
-  const there = gpus.length === 0 ? "no GPU" : `GPU ${gpus.map(({ index }) => index).join(", ")}`;
+  const there = gpus.length === 0 ? "no GPU" : nameIndexes(gpus.map(({ index }) => index));
   return `Cannot select GPU ${name}: this machine has ${there}`;
 }
 

@@ -16,7 +16,6 @@ export type Percent = Measured<"percent">;
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const SIZE_UNITS: Readonly<Record<string, number>> = {
-  "": 1,
   B: 1,
   KiB: 1024,
   MiB: 1024 ** 2,
@@ -86,22 +85,33 @@ export function sumBytes(counts: Iterable<Bytes>): Bytes {
 }
 
 /**
- * Reads a size as people write it: `10MiB`, `1.5GiB`, `4096`. Only binary units: `MB` would be a guess.
+ * Reads a size as people write it: `10MiB`, `1.5GiB`. Only binary units, and none is left away but for 0: `MB` and a bare
+ * number would be guesses.
  *
  * @throws {SyntaxError} if the text is not a size.
  */
 export function parseSize(text: string): Bytes {
+  if (text.trim() === "0") return bytes(0);
   const [amount, name] = splitAmount(text, SIZE_UNITS) ?? [];
   if (amount === undefined || name === undefined) {
-    throw new SyntaxError(
-      `Cannot parse "${text}" as a size: expected a number with B, KiB, MiB, GiB or TiB, such as 10MiB`,
-    );
+    throw new SyntaxError(`Cannot parse "${text}" as a size: ${explainSize(text)}`);
   }
   const count = Math.round(amount * (SIZE_UNITS[name] ?? NaN));
   if (!Number.isSafeInteger(count)) {
     throw new SyntaxError(`Cannot parse "${text}" as a size: it must be below 2^53 bytes`);
   }
   return bytes(count);
+}
+
+/** What to write in place of a text that is no size: with a binary unit where its own is taken for one, but is not. */
+function explainSize(text: string): string {
+  const [, digits, letters = ""] = /^(\d{1,16}(?:\.\d{1,6})?) ?([A-Za-z]*)$/.exec(text.trim()) ?? [];
+  if (digits !== undefined && letters === "") return `it needs a unit, such as ${digits}MiB`;
+  const [, prefix = "B"] = /^(?:([KMGT])i?)?b?$/i.exec(letters) ?? [];
+  if (digits === undefined || !/^(?:[KMGT]i?B?|B)$/i.test(letters)) {
+    return "expected a number with B, KiB, MiB, GiB or TiB, such as 10MiB";
+  }
+  return `did you mean ${digits}${prefix === "B" ? "B" : `${prefix.toUpperCase()}iB`}?`;
 }
 
 /**

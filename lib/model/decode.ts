@@ -1,7 +1,7 @@
 /** Snapshot files back into snapshots. What a file says is checked value by value before anything is built from it. */
 import { safeParse } from "valibot";
 import { deviceMinor, gpuIndex, gpuUuid, parseBusId, pid, uid } from "../core/ids.ts";
-import { mapReading } from "../core/reading.ts";
+import { absent, mapReading } from "../core/reading.ts";
 import { printable, splitArguments, truncate } from "../core/text.ts";
 import { bytes, clockTicks, percent } from "../core/units.ts";
 import type { Context, Driver, Gpu, MigInstance, ProcessList } from "./gpu.ts";
@@ -55,6 +55,10 @@ export function decodeSnapshot(value: unknown): Snapshot {
       (driver) => decodeDriver(driver, top.within("driver")),
     ),
     gpus: json.gpus.map((gpu, place) => decodeAccount(gpu, top.within(`gpus/${place}`))),
+    unreadableGpus: (json.unreadableGpus ?? []).map(({ index, why, detail }) => ({
+      index: gpuIndex(index),
+      reason: absent(why, detail ?? undefined),
+    })),
     holders: json.holders.map((holder, place) => decodeHolder(holder, top.within(`holders/${place}`))),
     ghosts: json.ghosts.map((ghost, place) => decodeGhost(ghost, top.within(`ghosts/${place}`))),
   };

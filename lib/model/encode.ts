@@ -24,6 +24,11 @@ export function encodeSnapshot(snapshot: Snapshot): SnapshotJson {
     gpus: snapshot.gpus.map((account, place) =>
       encodeGpu(account, top.within(`gpus/${place}`, `GPU ${account.gpu.index}`))
     ),
+    unreadableGpus: snapshot.unreadableGpus.map(({ index, reason: { why, detail } }) => ({
+      index,
+      why,
+      detail: detail ?? null,
+    })),
     holders: snapshot.holders.map((holder, place) =>
       encodeHolder(holder, top.within(`holders/${place}`, `PID ${holder.pid}`))
     ),

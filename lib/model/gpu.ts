@@ -93,12 +93,17 @@ export interface Gpu {
   readonly accounting?: Reading<readonly AccountedProcess[]>;
 }
 
+/** A GPU that the driver counts and could not open. */
+export interface UnreadableGpu {
+  readonly index: GpuIndex;
+  readonly reason: Absent;
+}
+
 /** Everything one source says of the driver and its GPUs at one moment. */
 export interface DriverReport {
   readonly driver: Driver;
   readonly gpus: readonly Gpu[];
-  /** GPUs that the driver counts and could not open: index and reason. */
-  readonly unreadableGpus: readonly { readonly index: GpuIndex; readonly reason: Absent }[];
+  readonly unreadableGpus: readonly UnreadableGpu[];
 }
 
 /** The contexts a list has; none for a list that is unknown. Ask its state before you conclude anything from that. */

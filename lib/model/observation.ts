@@ -67,6 +67,8 @@ export interface Observation {
   readonly ticks: ClockTicks;
   readonly source: SourceName;
   readonly simulated: boolean;
+  /** The option that names this machine; absent where none has to. Sentences that name a command repeat it. */
+  readonly sourceOption?: string;
   readonly host: Host;
   readonly report: Reading<DriverReport>;
   /** Absent for a file, which knows no processes but those it lists. */
@@ -79,6 +81,8 @@ export interface Observation {
  * Why the driver gave no answer at a look; `undefined` where it did. The kernel's own list of the GPUs may stand in for
  * its report then, and says nothing of who uses them.
  */
-export function findSilence({ report, problems }: Pick<Observation, "report" | "problems">): Absent | undefined {
+export function findSilence(
+  { report, problems }: Pick<Observation, "report" | "problems">,
+): Absent | undefined {
   return report.ok ? problems.find(({ subject }) => subject === "driver")?.reason : report;
 }

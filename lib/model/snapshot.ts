@@ -1,7 +1,7 @@
 import type { GpuUuid, Pid, Uid } from "../core/ids.ts";
 import type { Absent, Reading } from "../core/reading.ts";
 import type { Bytes, ClockTicks } from "../core/units.ts";
-import type { Driver, Gpu } from "./gpu.ts";
+import type { Driver, Gpu, UnreadableGpu } from "./gpu.ts";
 import type { Owner, ProcessState } from "./process.ts";
 
 /** Where a snapshot comes from. */
@@ -140,6 +140,8 @@ export interface Problem {
 
 /** Who holds the GPUs of one machine at one moment, and why. */
 export interface Snapshot {
+  /** The option that names this machine; absent where none has to. Sentences that name a command repeat it. */
+  readonly sourceOption?: string;
   /** Wall-clock time in ISO 8601, UTC. Absent where a saved text has none, or one of a zone that it does not name. */
   readonly takenAt: Reading<string>;
   readonly source: SourceName;
@@ -147,6 +149,8 @@ export interface Snapshot {
   readonly host: Host;
   readonly driver: Reading<Driver>;
   readonly gpus: readonly GpuAccount[];
+  /** Each is among the problems too. */
+  readonly unreadableGpus: readonly UnreadableGpu[];
   readonly holders: readonly Holder[];
   readonly ghosts: readonly Ghost[];
   readonly problems: readonly Problem[];

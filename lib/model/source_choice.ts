@@ -1,3 +1,5 @@
+import { quoteArguments } from "../core/text.ts";
+
 /** A machine that can be looked at again and acted on: this one, or the simulated server in a directory. */
 export type LiveSource =
   /** `library` is the driver's library where it lies in no known place. */
@@ -38,4 +40,25 @@ export function parseSourceChoice(text: string): SourceChoice {
     throw new SyntaxError('Cannot parse "" as a source: expected nvml, nvidia-smi, sim:DIR, a file, or -');
   }
   return { kind: "file", path: text };
+}
+
+/**
+ * The option that names a machine, as a shell takes it; `undefined` for this one, which needs no name, and for a file:
+ * what is to be done about what it shows is done on the machine that it is from.
+ */
+export function sourceOptionOf(source: SourceChoice): string | undefined {
+  switch (source.kind) {
+    case "nvml":
+      return source.library === undefined ? undefined : named(`nvml:${source.library}`);
+    case "nvidia-smi":
+      return named("nvidia-smi");
+    case "sim":
+      return named(`sim:${source.directory}`);
+    case "file":
+      return undefined;
+  }
+}
+
+function named(source: string): string {
+  return `--source ${quoteArguments([source])}`;
 }

@@ -1,8 +1,15 @@
 /** What a cleaning did, or would do, for a person. */
+import { nameIndexes } from "../core/ranges.ts";
 import { bytes, formatBytes, formatDuration } from "../core/units.ts";
 import { plural, printable, truncate } from "../core/text.ts";
+import { isProven } from "../analysis/cleanup_ending.ts";
 import type { Act, Cleanup, EndOutcome } from "../model/cleanup.ts";
+import type { Ghost } from "../model/snapshot.ts";
+import { PLAIN } from "./colour.ts";
+import { fit, wrap } from "./layout.ts";
+import { SIMULATED } from "./simulated.ts";
 import { CONCERNS } from "./snapshot_columns.ts";
+import type { TableOptions } from "./table.ts";
 
 const COMMAND_WIDTH = 60;
 
@@ -17,28 +24,40 @@ const OUTCOME_WORDS = {
   "memory-held": "ended, but its memory is still held",
 } as const satisfies Record<EndOutcome, string>;
 
+/** Subjects of problems that the cleaning's own sight has better sentences for. */
+const SAID_BY_SIGHT = ["descriptors", "processes"];
+
 /** Renders a cleaning: the acts with their evidence, what was left alone and why, and one line that sums it up. */
-export function renderCleanup(cleanup: Cleanup): string {
-  const lines: string[] = [];
-  if (cleanup.simulated) lines.push("Simulated server.");
-  for (const act of cleanup.acts) lines.push(...actLines(act));
-  const ghosts = cleanup.ghosts.map(({ pid, contextBytes, likelyHolders }) => {
-    const size = contextBytes.ok ? formatBytes(contextBytes.value) : "memory";
-    const who = likelyHolders.length === 0
-      ? "and no live process can be seen that keeps it"
-      : `likely kept by PID ${likelyHolders.map((holder) => holder.pid).join(", ")}`;
-    return `  PID ${pid} is dead and still listed with ${size}: ${who}`;
-  });
-  if (ghosts.length > 0) lines.push("Held by the dead:", ...ghosts);
-  if (cleanup.kept.length > 0) {
-    lines.push("Left alone:");
-    for (const { pid, class: name, why } of cleanup.kept) {
-      lines.push(`  PID ${pid}  ${name}: ${printable(why)}`);
-    }
-  }
-  for (const { message } of cleanup.problems) lines.push(`Not seen: ${printable(message)}`);
-  lines.push(summaryOf(cleanup));
-  return `${lines.join("\n")}\n`;
+export function renderCleanup(
+  cleanup: Cleanup,
+  { width, paint }: TableOptions = { width: undefined, paint: PLAIN },
+): string {
+  const { acts, ghosts, kept, problems, sight } = cleanup;
+  const say = (label: string, text: string) => wrap(printable(text), { width, label });
+  const titled = (title: string, lines: readonly string[]) =>
+    lines.length === 0 ? [] : [paint(title, "bold"), ...lines];
+  const others = problems.filter(({ subject }) => !SAID_BY_SIGHT.includes(subject));
+  const lines = [
+    ...(cleanup.simulated ? [SIMULATED] : []),
+    ...acts.flatMap((act) => actLines(act, width)),
+    ...titled("Held by the dead:", ghosts.flatMap((ghost) => say("  ", describeGhost(ghost)))),
+    ...titled(
+      "Left alone:",
+      kept.flatMap(({ pid, class: name, why }) => say(`  PID ${pid}  `, `${name}: ${why}`)),
+    ),
+    ...[...others.map(({ message }) => message), ...sight.gaps].flatMap((text) => say("Not seen: ", text)),
+    ...sight.limits.flatMap((text) => say("Note: ", text)),
+    ...say("", summaryOf(cleanup)),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+function describeGhost({ pid, contextBytes, likelyHolders }: Ghost): string {
+  const size = contextBytes.ok ? formatBytes(contextBytes.value) : "memory";
+  const who = likelyHolders.length === 0
+    ? "and no live process can be seen that keeps it"
+    : `likely kept by PID ${likelyHolders.map((holder) => holder.pid).join(", ")}`;
+  return `PID ${pid} is dead and still listed with ${size}: ${who}`;
 }
 
 /** One act in one line, for a journal. */
@@ -47,12 +66,13 @@ export function formatAct(act: Act): string {
   return `${act.class} PID ${act.pid} (${command}) ${OUTCOME_WORDS[act.outcome]}: ${releaseOf(act)}`;
 }
 
-function actLines(act: Act): string[] {
-  const command = truncate(printable(act.command), COMMAND_WIDTH);
+function actLines(act: Act, width: number | undefined): string[] {
+  const head = `PID ${act.pid}  ${act.class}  `;
+  const room = Math.min(COMMAND_WIDTH, (width ?? Infinity) - head.length);
   return [
-    `PID ${act.pid}  ${act.class}  ${command}`,
-    ...act.evidence.map((sentence) => `    ${printable(sentence)}`),
-    `  ${OUTCOME_WORDS[act.outcome]}: ${releaseOf(act)}`,
+    head + fit(printable(act.command), room),
+    ...act.evidence.flatMap((sentence) => wrap(printable(sentence), { width, label: "    " })),
+    ...wrap(`${OUTCOME_WORDS[act.outcome]}: ${releaseOf(act)}`, { width, label: "  " }),
   ];
 }
 
@@ -67,22 +87,15 @@ function releaseOf({ outcome, bytesBefore, bytesAfter, releaseMs }: Act): string
   return `${formatBytes(back)} came back${time}${rest}`;
 }
 
-/** What keeps "nothing to clean" from being proven. */
-export function formatUnread({ unreadGpus }: Pick<Cleanup, "unreadGpus">): string {
-  const gpus = unreadGpus.join(", ");
-  return `Who holds GPU ${gpus} could not be read: that is not the same as nothing to clean.`;
+/** What keeps "nothing to clean" from being proven, in one sentence. */
+export function formatUnproven({ unreadGpus, sight }: Pick<Cleanup, "unreadGpus" | "sight">): string {
+  const gpus = unreadGpus.length === 0 ? [] : [`Who holds ${nameIndexes(unreadGpus)} could not be read`];
+  return `${[...gpus, ...sight.gaps].join("; ")}: that is not the same as nothing to clean.`;
 }
 
 function summaryOf(cleanup: Cleanup): string {
-  const { isPlan, acts, heldBytes, kept, ghosts, unreadGpus } = cleanup;
-  if (acts.length === 0 && ghosts.length === 0) {
-    if (unreadGpus.length > 0) return formatUnread(cleanup);
-    const holders = plural(kept.length, "holder");
-    const spared = kept.filter(({ class: name }) => CONCERNS[name] === "left-behind").length;
-    return spared === 0
-      ? `Nothing to clean: ${holders}, none of them left behind.`
-      : `Nothing may be ended: ${spared} of ${holders} left behind, spared for the reasons above.`;
-  }
+  const { isPlan, acts, heldBytes, ghosts } = cleanup;
+  if (acts.length === 0 && ghosts.length === 0) return summaryOfNone(cleanup);
   const total = heldBytes === null ? "an unknown amount" : formatBytes(heldBytes);
   if (acts.length === 0) return "Memory is held, and there is nothing that may be ended.";
   const processes = plural(acts.length, "process", "processes");
@@ -93,4 +106,20 @@ function summaryOf(cleanup: Cleanup): string {
   return failed.length === 0
     ? `${processes} ended, ${total} came back.`
     : `${acts.length - failed.length} of ${processes} ended; see above for the rest.`;
+}
+
+/** Nothing to end, and no memory of the dead: is it clean? */
+function summaryOfNone(cleanup: Cleanup): string {
+  const { kept, sight } = cleanup;
+  const holders = plural(kept.length, "holder");
+  const spared = kept.filter(({ isSpared }) => isSpared).length;
+  if (spared > 0) {
+    return `Nothing may be ended: ${spared} of ${holders} left behind, spared for the reasons above.`;
+  }
+  if (!isProven(cleanup)) return formatUnproven(cleanup);
+  const left = kept.filter(({ class: name }) => CONCERNS[name] === "left-behind").length;
+  if (left > 0) {
+    return `Nothing to clean: ${left} of ${holders} left behind, and not what was asked for or not yours to end.`;
+  }
+  return `Nothing${sight.isOwnOnly ? " of yours" : ""} to clean: ${holders}, none of them left behind.`;
 }

@@ -1,4 +1,5 @@
 /** A diff for a person: what was run, each GPU, who holds what is left, and the answer in the last line. */
+import { formatRanges } from "../core/ranges.ts";
 import { formatAbsent } from "../core/reading.ts";
 import { formatSignal } from "../core/signals.ts";
 import { plural, printable, quoteArguments, truncate } from "../core/text.ts";
@@ -17,9 +18,11 @@ import type {
 } from "../model/diff.ts";
 import type { Problem } from "../model/snapshot.ts";
 import { PLAIN } from "./colour.ts";
-import { gpuDiffLines, leftoverLines, nameProcess, remarkLines, totalLeft } from "./diff_verdict.ts";
+import { answerOfJob, answerOfSnapshots, endedPids } from "./diff_answer.ts";
+import { gpuDiffLines, leftoverLines, nameProcess, newHolderLines, remarkLines } from "./diff_verdict.ts";
+import { formatProblem } from "./problem_text.ts";
 import { SIMULATED } from "./simulated.ts";
-import { cellOfBytes, formatRanges, formatShortCommand } from "./snapshot_columns.ts";
+import { cellOfBytes, formatShortCommand } from "./snapshot_columns.ts";
 import { type Column, layOutTable, type TableOptions } from "./table.ts";
 
 const COMMAND_WIDTH = 70;
@@ -33,17 +36,17 @@ export function renderJobDiff(
 ): string {
   const { gpus, leftovers, cleanup } = diff;
   return joinBlocks([
-    [...(diff.simulated ? [SIMULATED] : []), describeRun(diff)],
+    [...(diff.simulated ? [SIMULATED] : []), ...remarkLines([describeRun(diff)], options)],
     gpuDiffLines(gpus, true, options),
     processLines(diff, options),
-    leftoverLines(leftovers, options),
+    leftoverLines(leftovers, endedPids(cleanup), options),
     cleanup ? cleanupLines(cleanup) : [],
     remarkLines(
       [...diff.notes, ...lingererNotes(diff), ...describeProblems(problemsThatMatter(diff))],
       options,
     ),
     remarkLines(
-      [describeSettling(diff), ANSWERS[diff.verdict](gpus.filter(isFound))].filter((line) => line !== ""),
+      [describeSettling(diff), answerOfJob(diff)].filter((line) => line !== ""),
       options,
     ),
   ]);
@@ -62,9 +65,9 @@ export function renderSnapshotDiff(
     ],
     gpuDiffLines(gpus, false, options),
     changeLines(diff, options),
-    leftoverLines(diff.leftovers, options),
+    newHolderLines(diff.leftovers, options),
     remarkLines([...diff.notes, ...describeProblems(diff.problems)], options),
-    remarkLines([SNAPSHOT_ANSWERS[diff.verdict](gpus.filter(isFound))], options),
+    remarkLines([answerOfSnapshots(diff)], options),
   ]);
 }
 
@@ -167,56 +170,7 @@ function problemsThatMatter({ verdict, problems }: JobDiff): readonly Problem[] 
 
 /** What both of two snapshots lack is said once. */
 function describeProblems(problems: readonly Problem[]): string[] {
-  return [
-    ...new Set(problems.map(({ message, reason }) => `Not seen: ${message} (${formatAbsent(reason)})`)),
-  ];
-}
-
-type Answer = (gpus: readonly GpuDiff[]) => string;
-
-const left: Answer = (gpus) => `${totalLeft(gpus) ?? "Memory"} was left behind on ${nameGpus(gpus)}.`;
-
-/** The answer to the question that the job was run for. It is given the GPUs on which something was found. */
-const ANSWERS = {
-  "held": left,
-  "held-by-nobody-visible": left,
-  "still-releasing": (gpus) => `Memory was still coming back on ${nameGpus(gpus)}: a longer --settle tells.`,
-  "moved": (gpus) => `Memory of the job lives on in another process on ${nameGpus(gpus)}.`,
-  "grew": left,
-  "unknown": () => "Whether memory was left behind cannot be told.",
-  "changed-by-others": () => "The job left nothing behind; other people's processes changed meanwhile.",
-  "released": () => "The job gave all its memory back.",
-  "unchanged": () => "The job left nothing behind; it was not seen to use a GPU.",
-} as const satisfies Record<DiffVerdict, Answer>;
-
-const held: Answer = (gpus) =>
-  `${totalLeft(gpus) ?? "Memory"} is held that was not before, on ${nameGpus(gpus)}.`;
-
-const SNAPSHOT_ANSWERS = {
-  "held": held,
-  "held-by-nobody-visible": held,
-  "still-releasing": held,
-  "moved": (gpus) => `Memory of a process that ended lives on in another one on ${nameGpus(gpus)}.`,
-  "grew": (gpus) => `The same processes hold more than before on ${nameGpus(gpus)}${addedTo(gpus)}.`,
-  "unknown": () => "Not everything could be compared.",
-  "changed-by-others": () => "Only what it costs to see a GPU has changed.",
-  "released": () => "Memory was given back, and nothing is held that was not before.",
-  "unchanged": () => "Nothing has changed.",
-} as const satisfies Record<DiffVerdict, Answer>;
-
-function addedTo(gpus: readonly GpuDiff[]): string {
-  const more = totalLeft(gpus);
-  return more === undefined ? "" : `: ${more}`;
-}
-
-const FOUND: readonly DiffVerdict[] = ["held", "held-by-nobody-visible", "still-releasing", "moved", "grew"];
-
-function isFound({ verdict }: GpuDiff): boolean {
-  return FOUND.includes(verdict.kind);
-}
-
-function nameGpus(gpus: readonly GpuDiff[]): string {
-  return `GPU ${formatRanges(gpus.map(({ index }) => index)).join(",")}`;
+  return [...new Set(problems.map((problem) => `Not seen: ${formatProblem(problem, [" (", ")"])}`))];
 }
 
 type ChangeRow = ContextChange & { readonly index: number | undefined };

@@ -1,12 +1,14 @@
 /** A verdict in words, and the parts that every report of a diff has. */
+import { formatRanges, nameIndexes } from "../core/ranges.ts";
 import { formatAbsent } from "../core/reading.ts";
+import type { Pid } from "../core/ids.ts";
 import { printable } from "../core/text.ts";
-import { bytes, formatByteChange, formatBytes, formatDuration } from "../core/units.ts";
+import { type Bytes, bytes, formatByteChange, formatBytes, formatDuration } from "../core/units.ts";
 import type { DiffVerdict, GpuDiff, GpuVerdict, Leftover } from "../model/diff.ts";
 import type { Holder } from "../model/snapshot.ts";
 import type { Tone } from "./colour.ts";
-import { wrap } from "./layout.ts";
-import { cellOfBytes, CONCERNS, formatRanges, formatShortCommand, UNKNOWN } from "./snapshot_columns.ts";
+import { fit, wrap } from "./layout.ts";
+import { cellOfBytes, CONCERNS, formatShortCommand, UNKNOWN } from "./snapshot_columns.ts";
 import { type Column, layOutTable, type TableOptions } from "./table.ts";
 
 const TONES = {
@@ -51,6 +53,17 @@ export function formatVerdict(verdict: GpuVerdict): string {
   }
 }
 
+/** The verdict on a GPU; where nobody else's memory changed, what is called other people's is the cost of being seen. */
+function formatGpuVerdict(gpu: GpuDiff): string {
+  return isSeenOnly(gpu) ? "what it costs to see it" : formatVerdict(gpu.verdict);
+}
+
+/** Whether all that changed on a GPU is that others see it now: some MiB each. */
+export function isSeenOnly({ verdict, others, left }: GpuDiff): boolean {
+  return verdict.kind === "changed-by-others" && left.ok && left.value > 0 &&
+    !(others.ok && others.value !== 0);
+}
+
 function formatPids(pids: readonly number[]): string {
   return `PID ${formatRanges(pids).join(", ")}`;
 }
@@ -70,7 +83,7 @@ const [BEFORE, AFTER]: readonly (readonly Column<GpuDiff>[])[] = [
 const VERDICT: Column<GpuDiff> = {
   title: "VERDICT",
   align: "left",
-  cell: ({ verdict }) => formatVerdict(verdict),
+  cell: formatGpuVerdict,
   tone: ({ verdict }) => TONES[verdict.kind],
 };
 const JOB_COLUMNS: readonly Column<GpuDiff>[] = [
@@ -94,22 +107,56 @@ export function gpuDiffLines(gpus: readonly GpuDiff[], ofJob: boolean, options: 
   const { header, rows } = layOutTable(shown, columns, options);
   return [
     ...(shown.length === 0 ? [] : [header, ...rows]),
-    ...(rest.length === 0 ? [] : [`GPU ${formatRanges(rest).join(",")}: unchanged`]),
+    ...(rest.length === 0 ? [] : [`${nameIndexes(rest)}: unchanged`]),
   ];
 }
 
-/** Who holds what was left, with what was seen and the next step. */
-export function leftoverLines(leftovers: readonly Leftover[], { width, paint }: TableOptions): string[] {
+/** Who holds what a job left, with what was seen and the next step. `ended` are those that were ended for it since. */
+export function leftoverLines(
+  leftovers: readonly Leftover[],
+  ended: ReadonlySet<Pid>,
+  options: TableOptions,
+): string[] {
+  const next = (leftover: Leftover) =>
+    ended.has(leftover.holder.pid) ? "None: gpuctl has ended it." : nextStep(leftover);
+  return titledLeftovers("LEFT BEHIND", leftovers, next, options);
+}
+
+/** Who holds what was not held at an earlier look. Whoever is at work has left nothing behind. */
+export function newHolderLines(leftovers: readonly Leftover[], options: TableOptions): string[] {
+  const isLeft = ({ holder }: Leftover) => CONCERNS[holder.class] === "left-behind";
+  const advice = ({ holder }: Leftover) => holder.advice;
+  return [
+    ...titledLeftovers("LEFT BEHIND", leftovers.filter(isLeft), advice, options),
+    ...titledLeftovers(
+      "HELD NOW AND NOT BEFORE",
+      leftovers.filter((each) => !isLeft(each)),
+      advice,
+      options,
+    ),
+  ];
+}
+
+function titledLeftovers(
+  title: string,
+  leftovers: readonly Leftover[],
+  next: (leftover: Leftover) => string,
+  { width, paint }: TableOptions,
+): string[] {
   if (leftovers.length === 0) return [];
   return [
-    paint("LEFT BEHIND", "bold"),
-    ...leftovers.flatMap(({ holder, isJobs, why }) => [
-      `PID ${holder.pid}  ${holder.class}  ${printable(nameProcess(holder))}`,
-      ...[why, ...holder.evidence].flatMap((sentence, place) =>
-        wrap(printable(sentence), { width, label: place === 0 ? "      why:  " : "            " })
-      ),
-      ...wrap(printable(nextStep({ holder, isJobs, why })), { width, label: "      next: " }),
-    ]),
+    paint(title, "bold"),
+    ...leftovers.flatMap((leftover) => {
+      const { holder, why } = leftover;
+      const head = `PID ${holder.pid}  ${holder.class}  ${printable(nameProcess(holder))}`;
+      return [
+        width === undefined ? head : fit(head, width),
+        ...[why, ...holder.evidence].flatMap((sentence, place) =>
+          wrap(printable(sentence), { width, label: place === 0 ? "      why:  " : "            " })
+        ),
+        ...wrap(printable(next(leftover)), { width, label: "      next: " }),
+      ];
+    }),
   ];
 }
 
@@ -132,10 +179,16 @@ export function remarkLines(sentences: readonly string[], { width }: TableOption
 
 /** Everything that some GPUs have left; `undefined` where one of them does not say. */
 export function totalLeft(gpus: readonly GpuDiff[]): string | undefined {
+  const sum = sumLeft(gpus);
+  return sum === undefined ? undefined : formatBytes(sum);
+}
+
+/** The same as a number. */
+export function sumLeft(gpus: readonly GpuDiff[]): Bytes | undefined {
   let sum = 0;
   for (const { left } of gpus) {
     if (!left.ok) return undefined;
     sum += left.value;
   }
-  return formatBytes(bytes(sum));
+  return bytes(sum);
 }

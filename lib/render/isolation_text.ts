@@ -1,4 +1,5 @@
 /** A verdict on isolation for a person: the answer first, then each violation with its fix, then what else there is. */
+import { nameIndexes } from "../core/ranges.ts";
 import { plural, printable } from "../core/text.ts";
 import { formatBytes } from "../core/units.ts";
 import type {
@@ -12,7 +13,6 @@ import { nameParty } from "../model/party.ts";
 import { PLAIN } from "./colour.ts";
 import { wrap } from "./layout.ts";
 import { SIMULATED } from "./simulated.ts";
-import { formatRanges } from "./snapshot_columns.ts";
 import type { TableOptions } from "./table.ts";
 
 /** Writes a verdict as text. */
@@ -92,7 +92,7 @@ function countProcesses(violations: readonly IsolationViolation[]): string {
 }
 
 function nameGpus(violations: readonly IsolationViolation[]): string {
-  return `GPU ${formatRanges([...new Set(violations.map(({ index }) => index))]).join(",")}`;
+  return nameIndexes(violations.map(({ index }) => index));
 }
 
 function describeAllowance(gpus: readonly IsolatedGpu[]): string {
@@ -100,8 +100,8 @@ function describeAllowance(gpus: readonly IsolatedGpu[]): string {
     gpus.filter((gpu) => gpu.allowed === allowed).map(({ index }) => index)
   );
   const names = [
-    ...(whole && whole.length > 0 ? [`GPU ${formatRanges(whole).join(",")}`] : []),
-    ...(parts && parts.length > 0 ? [`a part of GPU ${formatRanges(parts).join(",")}`] : []),
+    ...(whole && whole.length > 0 ? [nameIndexes(whole)] : []),
+    ...(parts && parts.length > 0 ? [`a part of ${nameIndexes(parts)}`] : []),
   ];
   return `the job was given ${names.length === 0 ? "no GPU" : names.join(" and ")}`;
 }

@@ -1,7 +1,7 @@
 /** What a reset came to in a sentence or two, and what now. */
+import { nameIndexes } from "../core/ranges.ts";
 import { plural } from "../core/text.ts";
 import type { Blocker, GpuResetNeed, Reset, ResetStep } from "../model/reset.ts";
-import { formatRanges } from "./snapshot_columns.ts";
 
 /** The last lines of a report. */
 export function describeOutcome(reset: Reset): string[] {
@@ -27,9 +27,7 @@ export function describeOutcome(reset: Reset): string[] {
     case "not-back": {
       const sick = results.filter(({ isBack }) => !isBack).map(({ index }) => index);
       return [
-        `NOT BACK: nvidia-smi reported success, but GPU ${
-          formatRanges(sick).join(", ")
-        } did not come back healthy. ` +
+        `NOT BACK: nvidia-smi reported success, but ${nameIndexes(sick)} did not come back healthy. ` +
         "Keep jobs off it and reboot; if that does not help, cut the power.",
         ...describeUndone(steps),
       ];
@@ -87,5 +85,5 @@ function describeUndone(steps: readonly ResetStep[]): string[] {
 }
 
 function namesOf(needs: readonly GpuResetNeed[]): string {
-  return `GPU ${formatRanges(needs.map(({ index }) => index)).join(", ")}`;
+  return nameIndexes(needs.map(({ index }) => index));
 }

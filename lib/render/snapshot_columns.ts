@@ -1,5 +1,6 @@
 /** The columns of a snapshot, each said once: title and cell for people, key and value for programs. */
 import type { GpuUuid } from "../core/ids.ts";
+import { formatRanges } from "../core/ranges.ts";
 import { type Reading, valueOf } from "../core/reading.ts";
 import { printable, quoteArguments } from "../core/text.ts";
 import { type Bytes, bytes, formatBytes } from "../core/units.ts";
@@ -28,17 +29,6 @@ export function formatGpus(uuids: Iterable<GpuUuid>, names: GpuNames): string {
   const indexes = all.flatMap((uuid) => names.get(uuid) ?? []);
   const strangers = all.filter((uuid) => !names.has(uuid)).map((uuid) => printable(uuid.slice(0, 12)));
   return [...formatRanges(indexes), ...strangers].join(",");
-}
-
-/** Writes numbers in order, runs as ranges: `["0-3", "7"]`. */
-export function formatRanges(numbers: readonly number[]): string[] {
-  const runs: [number, number][] = [];
-  for (const number of [...new Set(numbers)].sort((a, b) => a - b)) {
-    const last = runs.at(-1);
-    if (last !== undefined && last[1] === number - 1) last[1] = number;
-    else runs.push([number, number]);
-  }
-  return runs.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`);
 }
 
 /** Names a MIG device by its GPU and its GPU and compute instance: `0/7/0`. */

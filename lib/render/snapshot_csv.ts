@@ -1,24 +1,26 @@
 /**
- * A snapshot as CSV: a row for each holder on each GPU, each ghost, each other context, and each GPU that has none of
- * these, so that no GPU is missing. An empty cell without quotes is a value that is not known or that there is none of;
+ * A snapshot as CSV: a row for each holder on each GPU, each ghost, each other context, each GPU that has none of these,
+ * and each that could not be read, so that no GPU is missing. An empty cell without quotes is a value that is not known or that there is none of;
  * the reasons are in the JSON form. Texts are made safe for terminals and spreadsheets by `guard`.
  */
 import type { GpuUuid, Pid } from "../core/ids.ts";
 import { type Reading, valueOf } from "../core/reading.ts";
 import type { Bytes } from "../core/units.ts";
-import { contextsOf } from "../model/gpu.ts";
+import { contextsOf, type UnreadableGpu } from "../model/gpu.ts";
 import type { GpuAccount, Holder, HolderDevice, Snapshot } from "../model/snapshot.ts";
 import { type Cell, type Field, renderCsv } from "./csv.ts";
 import { GPU_COLUMNS, HOLDER_COLUMNS, UTILIZATION_COLUMN } from "./snapshot_columns.ts";
 
 /** What a row is about. */
-type Kind = "holder" | "ghost" | "context" | "gpu";
+type Kind = "holder" | "ghost" | "context" | "gpu" | "unreadable-gpu";
 
 interface Row {
   readonly snapshot: Snapshot;
   readonly kind: Kind;
   readonly uuid: GpuUuid | undefined;
   readonly account: GpuAccount | undefined;
+  /** In place of an account. */
+  readonly unreadable: UnreadableGpu | undefined;
   readonly pid: Pid | undefined;
   readonly holder: Holder | undefined;
   readonly device: HolderDevice | undefined;
@@ -37,7 +39,7 @@ const FIELDS: readonly Field<Row>[] = [
   { key: "simulated", value: ({ snapshot }) => snapshot.simulated },
   { key: "kind", value: ({ kind }) => kind },
   { key: "gpuUuid", value: ({ uuid }) => uuid ?? null },
-  ...[...GPU_COLUMNS, UTILIZATION_COLUMN].map((field) => of(field, ({ account }: Row) => account)),
+  ...[...GPU_COLUMNS, UTILIZATION_COLUMN].map(ofGpu),
   { key: "pid", value: ({ pid }) => pid ?? null },
   { key: "contextBytes", value: ({ contextBytes }) => contextBytes?.ok ? contextBytes.value : null },
   { key: "open", value: ({ device }) => device?.isOpen.ok ? device.isOpen.value : null },
@@ -78,6 +80,17 @@ function of<Part>({ key, value }: Field<Part>, partOf: (row: Row) => Part | unde
   };
 }
 
+/** Of a GPU that could not be read only its index is known. */
+function ofGpu({ key, value }: Field<GpuAccount>): Field<Row> {
+  return {
+    key,
+    value: ({ account, unreadable }) => {
+      if (account !== undefined) return value(account);
+      return key === "gpuIndex" ? unreadable?.index ?? null : null;
+    },
+  };
+}
+
 function ofHolder(key: string, value: (holder: Holder) => Cell | undefined): Field<Row> {
   return of<Holder>({ key, value: (holder) => value(holder) ?? null }, ({ holder }) => holder);
 }
@@ -89,6 +102,7 @@ function rowsOf(snapshot: Snapshot): Row[] {
     kind,
     uuid,
     account: uuid === undefined ? undefined : accounts.get(uuid),
+    unreadable: undefined,
     pid: undefined,
     holder: undefined,
     device: undefined,
@@ -117,5 +131,8 @@ function rowsOf(snapshot: Snapshot): Row[] {
   rows.push(
     ...snapshot.gpus.filter(({ gpu }) => !covered.has(gpu.uuid)).map(({ gpu }) => row("gpu", gpu.uuid, {})),
   );
-  return rows;
+  return [
+    ...rows,
+    ...snapshot.unreadableGpus.map((unreadable) => row("unreadable-gpu", undefined, { unreadable })),
+  ];
 }

@@ -1,27 +1,41 @@
 /** The GPUs of a snapshot for a person: a line each, and below them what the numbers cannot say. */
+import { nameIndexes } from "../core/ranges.ts";
 import { formatAbsent } from "../core/reading.ts";
 import { printable } from "../core/text.ts";
 import { formatBytes } from "../core/units.ts";
-import type { Gpu, MigInstance } from "../model/gpu.ts";
+import type { Gpu, MigInstance, UnreadableGpu } from "../model/gpu.ts";
 import type { GpuAccount, Snapshot } from "../model/snapshot.ts";
 import { wrap } from "./layout.ts";
-import {
-  cellOfBytes,
-  formatMigPlace,
-  formatRanges,
-  GPU_COLUMNS,
-  UNKNOWN,
-  UTILIZATION_COLUMN,
-} from "./snapshot_columns.ts";
-import { layOutTable, type TableOptions } from "./table.ts";
+import { cellOfBytes, formatMigPlace, GPU_COLUMNS, UNKNOWN, UTILIZATION_COLUMN } from "./snapshot_columns.ts";
+import { type Column, layOutTable, type TableOptions } from "./table.ts";
 
-/** Lines for the GPUs; none where there are none. */
-export function gpuLines({ gpus }: Snapshot, options: TableOptions): string[] {
-  if (gpus.length === 0) return [];
+type Row = GpuAccount | UnreadableGpu;
+
+/** Lines for the GPUs, those among them that could not be read; none where there are none. */
+export function gpuLines({ gpus, unreadableGpus }: Snapshot, options: TableOptions): string[] {
+  if (gpus.length + unreadableGpus.length === 0) return [];
   const isBusyAsked = gpus.some(({ gpu }) => gpu.utilization.ok || gpu.utilization.why !== "not-asked");
   const columns = isBusyAsked ? [...GPU_COLUMNS, UTILIZATION_COLUMN] : GPU_COLUMNS;
-  const { header, rows } = layOutTable(gpus, columns, options);
+  const all = [...gpus, ...unreadableGpus].sort((a, b) => indexOf(a) - indexOf(b));
+  const { header, rows } = layOutTable(all, columns.map(withUnreadable), options);
   return [header, ...rows, ...noteLines(gpus, options)];
+}
+
+function indexOf(row: Row): number {
+  return "gpu" in row ? row.gpu.index : row.index;
+}
+
+/** Of a GPU that could not be read only its index is known, and why. */
+function withUnreadable({ tone, ...column }: Column<GpuAccount>): Column<Row> {
+  const cells: Readonly<Record<string, (gpu: UnreadableGpu) => string>> = {
+    GPU: ({ index }) => String(index),
+    NAME: ({ reason }) => reason.why === "lost" ? "LOST" : formatAbsent(reason),
+  };
+  return {
+    ...column,
+    cell: (row) => "gpu" in row ? column.cell(row) : cells[column.title]?.(row) ?? UNKNOWN,
+    tone: (row) => "gpu" in row ? tone?.(row) ?? "plain" : column.title === "NAME" ? "red" : "plain",
+  };
 }
 
 /** What is true of several GPUs is said once. */
@@ -33,7 +47,7 @@ function noteLines(gpus: readonly GpuAccount[], { width }: TableOptions): string
     }
   }
   return [...indexesByNote].flatMap(([note, indexes]) =>
-    wrap(printable(note), { width, label: `  GPU ${formatRanges(indexes).join(",")}: ` })
+    wrap(printable(note), { width, label: `  ${nameIndexes(indexes)}: ` })
   );
 }
 

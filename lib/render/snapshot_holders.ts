@@ -1,4 +1,5 @@
 /** The holders of a snapshot for a person: who needs something done first, with what was seen and the next step. */
+import { formatRanges } from "../core/ranges.ts";
 import { printable } from "../core/text.ts";
 import { contextsOf } from "../model/gpu.ts";
 import type { Holder, HolderDevice, Snapshot } from "../model/snapshot.ts";
@@ -8,7 +9,6 @@ import {
   CONCERNS,
   formatGpus,
   formatMigPlace,
-  formatRanges,
   type GpuNames,
   HOLDER_COLUMNS,
   nameGpus,

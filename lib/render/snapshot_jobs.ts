@@ -1,7 +1,8 @@
 /** The ranks of a job told of as one: a line for all of them, and once what was seen of each. */
+import { formatRanges } from "../core/ranges.ts";
 import { plural, printable, truncate } from "../core/text.ts";
 import type { Holder, HolderJob, JobLauncher } from "../model/snapshot.ts";
-import { formatGpus, formatRanges, type GpuNames, NONE } from "./snapshot_columns.ts";
+import { formatGpus, type GpuNames, NONE } from "./snapshot_columns.ts";
 import { formatMemory, usedGpus } from "./snapshot_devices.ts";
 
 const WORDS: Readonly<Record<JobLauncher, string>> = {

@@ -68,6 +68,14 @@ const MACHINE_METRICS: readonly MachineMetric[] = [
       })),
   },
   {
+    name: "gpuctl_gpu_unreadable",
+    help: "A GPU that the driver counts and could not open, and why. Always 1.",
+    labels: ["index", "why"],
+    read: ({ unreadableGpus }) =>
+      [...new Map(unreadableGpus.map(({ index, reason }) => [index, reason.why]))]
+        .map(([index, why]) => ({ labels: [String(index), why], value: 1 })),
+  },
+  {
     name: "gpuctl_driver_up",
     help: "Whether the driver answered (1).",
     labels: [],

@@ -1,8 +1,11 @@
 /** The last lines of a snapshot: the answer to the question that it was taken for. */
+import { repeatOption } from "../core/own_commands.ts";
+import { formatRanges, nameIndexes } from "../core/ranges.ts";
 import { plural } from "../core/text.ts";
+import type { UnreadableGpu } from "../model/gpu.ts";
 import { isAllSeen, type Snapshot } from "../model/snapshot.ts";
 import { wrap } from "./layout.ts";
-import { type Concern, CONCERNS, formatRanges, formatSum } from "./snapshot_columns.ts";
+import { type Concern, CONCERNS, formatSum } from "./snapshot_columns.ts";
 import type { TableOptions } from "./table.ts";
 
 const SHOWN_PIDS = 5;
@@ -20,20 +23,35 @@ export function summaryLines(snapshot: Snapshot, { width }: TableOptions): strin
   const doubt = findings.length > 0 && !isAllSeen(snapshot)
     ? ["There may be more: not everything could be seen."]
     : [];
-  return wrap([sayUse(snapshot), ...answer, ...doubt].join(" "), { width, label: "" });
+  const lines = [...sayUnreadable(snapshot), ...sayUse(snapshot), ...answer, ...doubt];
+  return wrap(lines.join(" "), { width, label: "" });
 }
 
-function sayUse({ gpus }: Snapshot): string {
-  if (gpus.length === 0) return "No GPU was seen.";
+function sayUnreadable({ gpus, unreadableGpus }: Snapshot): string[] {
+  const all = plural(gpus.length + unreadableGpus.length, "GPU");
+  const tell = (some: readonly UnreadableGpu[], [one, many]: readonly [string, string], what: string) =>
+    some.length === 0 ? [] : [`${some.length} of ${all} ${some.length === 1 ? one : many}: ${what}.`];
+  const lost = unreadableGpus.filter(({ reason }) => reason.why === "lost");
+  const others = unreadableGpus.filter(({ reason }) => reason.why !== "lost");
+  const names = formatRanges(lost.map(({ index }) => index)).join(",");
+  return [
+    ...tell(lost, ["has fallen off the bus", "have fallen off the bus"], `gpuctl reset-gpu ${names}`),
+    ...tell(others, ["cannot be read", "cannot be read"], "gpuctl doctor says why"),
+  ];
+}
+
+function sayUse({ gpus, unreadableGpus }: Snapshot): string[] {
+  if (gpus.length === 0) return unreadableGpus.length === 0 ? ["No GPU was seen."] : [];
   const read = gpus.filter(({ gpu }) => gpu.memoryUsed.ok);
-  if (read.length === 0) return `Memory in use on ${plural(gpus.length, "GPU")} is not known.`;
+  if (read.length === 0) return [`Memory in use on ${plural(gpus.length, "GPU")} is not known.`];
   const used = read.flatMap(({ gpu }) => gpu.memoryUsed.ok ? [gpu.memoryUsed.value] : []);
   const totals = read.flatMap(({ gpu }) => gpu.memoryTotal.ok ? [gpu.memoryTotal.value] : []);
   const ofTotal = totals.length === read.length ? ` of ${formatSum(totals)}` : "";
-  const where = read.length === gpus.length
-    ? plural(gpus.length, "GPU")
-    : `${read.length} of ${plural(gpus.length, "GPU")}; not known on the rest`;
-  return `${formatSum(used)}${ofTotal} in use on ${where}.`;
+  const all = gpus.length + unreadableGpus.length;
+  const where = read.length === all
+    ? plural(all, "GPU")
+    : `${read.length} of ${plural(all, "GPU")}; not known on the rest`;
+  return [`${formatSum(used)}${ofTotal} in use on ${where}.`];
 }
 
 function sayUnlisted({ gpus }: Snapshot): string[] {
@@ -42,7 +60,7 @@ function sayUnlisted({ gpus }: Snapshot): string[] {
   ).map(({ gpu }) => gpu.index);
   return indexes.length === 0
     ? []
-    : [`Who holds the memory of GPU ${formatRanges(indexes).join(",")} cannot be told from here.`];
+    : [`Who holds the memory of ${nameIndexes(indexes)} cannot be told from here.`];
 }
 
 function sayRecovery({ gpus }: Snapshot): string[] {
@@ -50,7 +68,7 @@ function sayRecovery({ gpus }: Snapshot): string[] {
     .map(({ gpu }) => gpu.index);
   if (indexes.length === 0) return [];
   const asks = indexes.length === 1 ? "asks for recovery" : "ask for recovery";
-  return [`GPU ${formatRanges(indexes).join(",")} ${asks}: the action it wants stands beside it.`];
+  return [`${nameIndexes(indexes)} ${asks}: the action it wants stands beside it.`];
 }
 
 function sayUnattributed({ gpus }: Snapshot): string[] {
@@ -62,16 +80,19 @@ function sayUnattributed({ gpus }: Snapshot): string[] {
     : [`${formatSum(unexplained)} of it is listed with no process: see the notes on the GPUs.`];
 }
 
-function sayHolders({ holders }: Snapshot): string[] {
+function sayHolders({ holders, sourceOption }: Snapshot): string[] {
   const pidsOf = (concern: Concern) =>
     holders.filter((holder) => CONCERNS[holder.class] === concern).map(({ pid }) => pid);
   const left = pidsOf("left-behind");
   const unclear = pidsOf("unclear");
   return [
     ...(left.length === 0 ? [] : [
-      `${namePids(left, "was", "were")} left behind: gpuctl clean-zombies shows how to end ${
-        left.length === 1 ? "it" : "them"
-      } safely.`,
+      repeatOption(
+        `${namePids(left, "was", "were")} left behind: gpuctl clean-zombies shows how to end ${
+          left.length === 1 ? "it" : "them"
+        } safely.`,
+        sourceOption,
+      ),
     ]),
     ...(unclear.length === 0 ? [] : [`${namePids(unclear, "needs", "need")} a look.`]),
   ];

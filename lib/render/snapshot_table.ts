@@ -1,11 +1,12 @@
 /** A snapshot for whoever is on call: the GPUs, who holds them, what the dead still have, what was not seen, the answer. */
+import { nameIndexes } from "../core/ranges.ts";
 import { formatAbsent } from "../core/reading.ts";
 import { printable } from "../core/text.ts";
 import type { Problem, Snapshot, SourceName } from "../model/snapshot.ts";
 import { COLOUR, PLAIN } from "./colour.ts";
 import { wrap } from "./layout.ts";
+import { formatProblem } from "./problem_text.ts";
 import { SIMULATED } from "./simulated.ts";
-import { formatRanges } from "./snapshot_columns.ts";
 import { ghostLines } from "./snapshot_ghosts.ts";
 import { gpuLines } from "./snapshot_gpus.ts";
 import { holderBlocks } from "./snapshot_holders.ts";
@@ -73,8 +74,8 @@ function formatDriver(
 function problemLines(problems: readonly Problem[], { width, paint }: TableOptions): string[] {
   if (problems.length === 0) return [];
   const gpusByPattern = new Map<string, number[]>();
-  for (const { message, reason } of problems) {
-    const sentence = `${message} [${formatAbsent(reason)}]`;
+  for (const problem of problems) {
+    const sentence = formatProblem(problem);
     const [named, digits] = /\bGPU (\d+)\b/.exec(sentence) ?? [];
     const pattern = named === undefined ? sentence : sentence.replaceAll(named, ONE_GPU);
     gpusByPattern.set(pattern, [
@@ -83,7 +84,7 @@ function problemLines(problems: readonly Problem[], { width, paint }: TableOptio
     ]);
   }
   const sentences = [...gpusByPattern].map(([pattern, gpus]) =>
-    pattern.replaceAll(ONE_GPU, `GPU ${formatRanges(gpus).join(",")}`)
+    pattern.replaceAll(ONE_GPU, nameIndexes(gpus))
   );
   return [
     paint("NOT SEEN", "bold"),

@@ -1,10 +1,10 @@
 /** A watch on a terminal: the alerts that stand, what is over, and below them the snapshot as it is now. */
-import { formatAbsent } from "../core/reading.ts";
 import { plural, printable } from "../core/text.ts";
 import { formatDuration, type Milliseconds } from "../core/units.ts";
 import { SEVERITIES, type Severity, type WatchEvent, type WatchView } from "../model/watch.ts";
 import { COLOUR, type Paint, PLAIN, type Tone } from "./colour.ts";
 import { wrap } from "./layout.ts";
+import { formatProblem } from "./problem_text.ts";
 import { renderSnapshotTable, type Screen } from "./snapshot_table.ts";
 import { formatAlert, formatCleared } from "./watch_text.ts";
 
@@ -46,9 +46,7 @@ export function renderWatchTable(view: WatchView, { screen, interval, over }: Wa
       paint("OVER", "bold"),
       ...over.flatMap((event) => wrap(formatCleared(event), { width, label: "  " })),
     ],
-    remarks.flatMap(({ message, reason }) =>
-      wrap(printable(`${message} [${formatAbsent(reason)}]`), { width, label: "  " })
-    ),
+    remarks.flatMap((remark) => wrap(printable(formatProblem(remark)), { width, label: "  " })),
   ];
   const lines = blocks.flat().map((line) => `${line}\n`).join("");
   return `${lines}\n${renderSnapshotTable(view.snapshot, screen)}`;

@@ -7,7 +7,7 @@ import { clockTicks, type Milliseconds, milliseconds } from "../core/units.ts";
 import { contextsOf, type DriverReport } from "../model/gpu.ts";
 import type { Observation, ProcessScan } from "../model/observation.ts";
 import type { Host, Problem } from "../model/snapshot.ts";
-import type { LiveSource } from "../model/source_choice.ts";
+import { type LiveSource, sourceOptionOf } from "../model/source_choice.ts";
 import { unattributedOf } from "../analysis/account.ts";
 import { hasEnded } from "../analysis/facts.ts";
 import { judgeHolders } from "../analysis/judge.ts";
@@ -60,11 +60,13 @@ export async function observeMachine(
   const joined = await join({ asked, holders, scanner, deadline }, hardware, look, clock);
   const problems: Problem[] = [];
   const report = joined.report.ok ? joined.report : fallBack(hardware, joined.report, problems);
+  const sourceOption = sourceOptionOf(source);
   return {
     takenAt: clock.now(),
     ticks: readUptimeTicks(),
     source: joined.report.ok || !report.ok ? source.kind : "proc",
     simulated: source.kind === "sim",
+    ...sourceOption !== undefined && { sourceOption },
     host: readHost(),
     report,
     scan: known(joined.scan),

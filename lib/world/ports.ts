@@ -29,15 +29,22 @@ export interface Clock {
   pause(span: Milliseconds): Promise<void>;
 }
 
+/** What a terminal can show. It may not know its rows. */
+export interface Screen {
+  readonly columns: number;
+  readonly rows?: number;
+  readonly hasColour: boolean;
+}
+
 export interface Terminal {
   /** Writes the answer to standard output. A closed pipe ends the program quietly; a full disk is an error. */
   out(text: string): void;
   /** Writes a message to standard error. */
   err(text: string): void;
-  /** Size and colour of standard output now; `undefined` when it is no terminal. A terminal may not know its rows. */
-  readonly screen:
-    | { readonly columns: number; readonly rows?: number; readonly hasColour: boolean }
-    | undefined;
+  /** Size and colour of standard output now; `undefined` when it is no terminal. */
+  readonly screen: Screen | undefined;
+  /** The same of standard error. */
+  readonly errorScreen: Screen | undefined;
   /** Whether standard error leads to the systemd journal (JOURNAL_STREAM of systemd.exec(5)). */
   readonly isJournal: boolean;
 }

@@ -4,7 +4,7 @@ import { GpuctlError, messageOf } from "../core/errors.ts";
 import { type Absent, absent } from "../core/reading.ts";
 import type { Snapshot } from "../model/snapshot.ts";
 import { isSnapshotText, nameOfFile, readFileText, toSnapshot } from "../source/file.ts";
-import { parseSmiText, type SmiReading } from "../source/smi/parse.ts";
+import { parseSavedText, type SmiReading } from "../source/smi/parse.ts";
 
 /** What a text cannot know because it is one. */
 const NOT_IN_TEXT = absent("not-reported", "a saved text does not say");
@@ -39,7 +39,7 @@ function whyNoMoment(local: string | undefined): Absent {
 
 function parseText(text: string, path: string): SmiReading {
   try {
-    return parseSmiText(text);
+    return parseSavedText(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new GpuctlError("unavailable", messageOf(error).replace("the text", () => nameOfFile(path)), {

@@ -3,7 +3,7 @@ import { fstatSync } from "node:fs";
 import type { Libc } from "../native/libc.ts";
 import { bindTerminal } from "../native/terminal.ts";
 import { STDERR, STDOUT, writeAll } from "./output.ts";
-import type { Terminal } from "./ports.ts";
+import type { Screen, Terminal } from "./ports.ts";
 
 /** Fewer columns than this are no table; a number as small is a mistake. */
 const NARROWEST = 20;
@@ -23,17 +23,24 @@ export function openTerminal(variable: (name: string) => string | undefined, lib
       return leadsTo(STDERR.descriptor, variable("JOURNAL_STREAM"));
     },
     get screen() {
-      const terminal = bindTerminal(libc);
-      if (!terminal.isTerminal(STDOUT.descriptor)) return undefined;
-      const columns = Number(variable("COLUMNS") ?? NaN);
-      const size = terminal.findSize(STDOUT.descriptor);
-      return {
-        columns: Number.isSafeInteger(columns) && columns >= NARROWEST ? columns : size.columns ?? 80,
-        ...size.rows !== undefined && { rows: size.rows },
-        hasColour: variable("NO_COLOR") === undefined && variable("TERM") !== "dumb",
-      };
+      return findScreen(STDOUT.descriptor);
+    },
+    get errorScreen() {
+      return findScreen(STDERR.descriptor);
     },
   };
+
+  function findScreen(descriptor: number): Screen | undefined {
+    const terminal = bindTerminal(libc);
+    if (!terminal.isTerminal(descriptor)) return undefined;
+    const columns = Number(variable("COLUMNS") ?? NaN);
+    const size = terminal.findSize(descriptor);
+    return {
+      columns: Number.isSafeInteger(columns) && columns >= NARROWEST ? columns : size.columns ?? 80,
+      ...size.rows !== undefined && { rows: size.rows },
+      hasColour: variable("NO_COLOR") === undefined && variable("TERM") !== "dumb",
+    };
+  }
 }
 
 /** Says whether a descriptor is the stream that JOURNAL_STREAM names, as `device:inode`. */

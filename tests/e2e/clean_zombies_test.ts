@@ -145,7 +145,7 @@ test("gpuctl clean-zombies never says clean where a GPU could not be read: 3", a
   const words = ["clean-zombies", "--confirm", "100ms"];
   const { status, stdout } = await server.run(words);
   assert.equal(status, 3);
-  assert.match(stdout, /^Who holds GPU 0, 2 could not be read: that is not the same as nothing to clean\.$/m);
+  assert.match(stdout, /^Who holds GPU 0,2 could not be read: that is not the same as nothing to clean\.$/m);
   assert.equal((await server.run([...words, "--gpu", "1"])).status, 0);
 });
 

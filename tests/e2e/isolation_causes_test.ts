@@ -125,7 +125,7 @@ test("verify-isolation says in words what broke out, why, and what to do", async
       `  fix: ${FIVE}`,
       "",
       "NOTES",
-      "  GPU 0, 1, 2, 4, 6, 7 were opened and not used by 1 process of the job (PID N), as by any reader of NVML",
+      "  GPU 0-2,4,6-7 were opened and not used by 1 process of the job (PID N), as by any reader of NVML",
       "  The job had no context on the GPUs that it was given, so it was not put to the test",
       "  LOOKS",
       "",

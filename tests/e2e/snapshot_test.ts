@@ -162,7 +162,7 @@ test("gpuctl snapshot --gpu is 3 for a GPU that is not there, and 2 for what is 
   assert.deepEqual(await complain("1-3"), [
     3,
     "",
-    "gpuctl: Cannot select GPU 1-3: this machine has GPU 0, 1\n  hint: gpuctl snapshot lists the GPUs\n",
+    "gpuctl: Cannot select GPU 1-3: this machine has GPU 0-1\n  hint: gpuctl snapshot lists the GPUs\n",
   ]);
   assert.deepEqual(
     await complain("first"),

@@ -1,13 +1,15 @@
 /** `gpuctl verify-isolation` on what runs already, on simulated servers with eight GPUs and real processes. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { test } from "node:test";
 import { quoteArguments } from "../../lib/core/text.ts";
 import { NEEDS_ROOT } from "../support/as_nobody.ts";
 import { gpuctlCommand, withRuntime } from "../support/binary.ts";
 import { type ControlGroup, makeControlGroup } from "../support/control_group.ts";
+import { parseDocument } from "../support/documents.ts";
 import type { IsolationReport, ViolationReport } from "../support/isolation_report.ts";
 import { type RunningProgram, runProgram, startProgram } from "../support/running_program.ts";
 import { type SimulatedServer, startSim } from "../support/sim.ts";
@@ -34,7 +36,7 @@ const USAGE = "  hint: gpuctl verify-isolation --gpu 1 -- python train.py\n";
 async function verify(sim: SimulatedServer, ...options: readonly string[]) {
   const ended = await sim.run(["verify-isolation", "--json", ...options], { within: 60_000 });
   assert.notEqual(ended.stdout, "", ended.stderr);
-  const report: RunningReport = JSON.parse(ended.stdout);
+  const report = parseDocument<RunningReport>(ended.stdout);
   return { ...ended, report };
 }
 
@@ -267,7 +269,7 @@ test("verify-isolation --rules tells everything in the file that makes no sense,
       `gpuctl: Cannot use ${path}: there are 3 mistakes`,
       `${path}:2:1: there is no key "usr"; did you mean "user"?`,
       `${path}:6:1: this machine has no user "rooot"; did you mean "root"?`,
-      `${path}:7:1: Cannot select GPU 0-5: this machine has GPU 0, 1`,
+      `${path}:7:1: Cannot select GPU 0-5: this machine has GPU 0-1`,
       "",
     ].join("\n"),
   });
@@ -276,7 +278,7 @@ test("verify-isolation --rules tells everything in the file that makes no sense,
   const missing = await sim.run(["verify-isolation", "--rules", `${folder.path}/none`]);
   assert.deepEqual([missing.status, missing.stderr], [
     2,
-    `gpuctl: Cannot read the rules ${folder.path}/none: ENOENT: no such file or directory\n`,
+    `gpuctl: Cannot read the rules ${folder.path}/none: there is no such file\n`,
   ]);
 });
 
@@ -337,3 +339,51 @@ function catchesSignals(pid: number): boolean {
   const [, mask = "0"] = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return (BigInt(`0x${mask}`) >> 14n & 1n) === 1n;
 }
+
+/** Starts a shell that starts a job, says who it is once its scene stands, and waits. */
+async function startAround(sim: SimulatedServer, start: (job: string) => string) {
+  using folder = temporaryFolder();
+  const said = quoteArguments([folder.write("said", "")]);
+  const job = `${quoteArguments([...gpuctlCommand(), "sim", "hold", "--gpu", "3", "--for", "60s"])} >${said}`;
+  const script = `${start(job)}\nuntil grep ready ${said}; do sleep 0.02; done; echo shell $$; read line`;
+  const program = startProgram(
+    ["/bin/sh", "-c", script],
+    withRuntime({ env: sim.env, input: { isOpen: true } }),
+  );
+  const [, id] = await program.untilOutput(/^ready (\d+)$/m);
+  const [, shell] = await program.untilOutput(/^shell (\d+)$/m);
+  return Object.assign(program, { job: Number(id), shell: String(shell) });
+}
+
+test("verify-isolation --pid is 3 where a daemon that the process may have started is on another GPU", async () => {
+  await using sim = await startSim();
+  await using daemon = await startAround(sim, (job) => `(setsid ${job} &)`);
+  const { status, report } = await verify(sim, "--gpu", "5", "--pid", daemon.shell);
+  process.kill(daemon.job);
+
+  assert.deepEqual([status, report.verdict, report.violations], [3, "unproven", []]);
+  assert.equal(
+    report.problems[0]?.message,
+    `GPU 3: PID ${daemon.job} has a context, and whose it is could not be told`,
+  );
+});
+
+test("verify-isolation --pid refuses a thread, which has no context of its own to be found", async () => {
+  await using sim = await startSim();
+  await using job = await sim.hold({ gpu: 3 });
+  const [thread] = readdirSync(`/proc/${job.readyPid}/task`).filter((task) => task !== String(job.readyPid));
+  const { status, stdout, stderr } = await sim.run([
+    "verify-isolation",
+    "--gpu",
+    "5",
+    "--pid",
+    String(thread),
+  ]);
+
+  assert.deepEqual([status, stdout], [3, ""]);
+  assert.equal(
+    stderr,
+    `gpuctl: Cannot judge PID ${thread}: that is a thread, not a process\n` +
+      `  hint: grep Tgid /proc/${thread}/status says of which process\n`,
+  );
+});

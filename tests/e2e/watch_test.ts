@@ -135,8 +135,6 @@ test("watch watches the GPUs that were named, also one that is lost, and refuses
   const lines = linesOf(stdout);
   assert.deepEqual(lines.map(({ kind, gpus }) => kind ?? gpus?.map(({ index }) => index)), ["gpu-lost", [1]]);
   const { status, stderr } = await server.run([...QUICK_WATCH, "--gpu", "7"]);
-  assert.deepEqual([status, stderr.split("\n")[0]], [
-    3,
-    "gpuctl: Cannot select GPU 7: this machine has GPU 0, 1",
-  ]);
+  assert.equal(status, 3);
+  assert.match(stderr, /^gpuctl: Cannot select GPU 7: /);
 });

@@ -116,7 +116,8 @@ function readSmi(text: string): SmiReading | undefined {
 
 /** What is read can be shown in every form, safely, and JSON gives it back. */
 function checkShown(text: string): void {
-  const reading = readSmi(text);
+  // What was decoded from a file has no half of a character.
+  const reading = readSmi(text.toWellFormed());
   if (reading === undefined) return;
   const snapshot = snapshotOfText(reading);
   const json = renderSnapshotJson(snapshot);

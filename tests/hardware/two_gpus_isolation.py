@@ -96,7 +96,7 @@ def isolation_none():
           told(report))
     call, report = verify("none", cuda_job("look", WORK))
     check("isolation_none", "unset, and only looked", ISOLATED, answer(call, report))
-    check("isolation_none", "unset, and only looked: the note", matching(r"GPU 0, 1 are visible to 1 process"), told(report))
+    check("isolation_none", "unset, and only looked: the note", matching(r"GPU 0-1 are visible to 1 process"), told(report))
     call, report = verify("none", cuda_job("context:0", WORK))
     check("isolation_none", "unset, with a context", violated((0, "variable-missing")), answer(call, report))
 
@@ -149,7 +149,7 @@ def isolation_monitor():
     call = run("verify-isolation", "--gpu", "none", "--pid", process.pid, "--json", "-o", path)
     report = read_report(path)
     check("isolation_monitor", "--gpu none --pid", ISOLATED, answer(call, report))
-    check("isolation_monitor", "the note", matching(r"GPU 0, 1 were opened and not used"), told(report))
+    check("isolation_monitor", "the note", matching(r"GPU 0-1 were opened and not used"), told(report))
 
 
 def isolation_late():

@@ -17,7 +17,8 @@ const MISSING = "gpuctl_gpu_metric_missing";
 const ofGpu = METRICS.filter(({ labels }) => labels[0] === "uuid" && !isOfMig(labels));
 
 export const MOST_SERIES = {
-  machine: total(METRICS.filter(({ labels }) => labels[0] !== "uuid")),
+  // A GPU that could not be read has one series, and none of those of a GPU.
+  machine: total(METRICS.filter(({ labels }) => labels[0] !== "uuid" && labels[0] !== "index")),
   // A metric is missing once, for one reason.
   gpu: total(ofGpu.filter(({ name }) => name !== MISSING)) +
     METRICS.filter(({ labels, name }) => labels[0] === "uuid" && name !== MISSING).length,

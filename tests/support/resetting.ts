@@ -53,6 +53,16 @@ export function statesOf({ steps }: ResetLook): string[] {
   return steps.map(({ kind, unit, state }) => [kind, ...unit === null ? [] : [unit], state].join(" "));
 }
 
+/** What came of the first step of a kind, in words. */
+export function answerTo(kind: string, { steps }: ResetLook): string | null | undefined {
+  return steps.find((step) => step.kind === kind)?.answer;
+}
+
+/** Orders with the GPUs that they name, and how they ended. */
+export function callsOf({ smi }: ResetMachine): string[] {
+  return smi.calls().map(({ order, buses, status }) => `${order} ${buses.join(",")} ${status}`);
+}
+
 /** Events of a record with what they are about: `intent reset planned`. */
 export function readStepRecords(path: string): string[] {
   if (!existsSync(path)) return [];

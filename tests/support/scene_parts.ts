@@ -169,6 +169,7 @@ export function snapshot(gpus: readonly GpuAccount[], more: Partial<Snapshot> = 
       cudaVersion: known("13.0"),
     }),
     gpus,
+    unreadableGpus: [],
     holders: [],
     ghosts: [],
     problems: [],

@@ -1,4 +1,5 @@
 /** Machines of which not everything can be seen. */
+import { gpuIndex } from "../../lib/core/ids.ts";
 import { absent, known } from "../../lib/core/reading.ts";
 import type { Holder, Snapshot } from "../../lib/model/snapshot.ts";
 import {
@@ -198,11 +199,24 @@ function onlyListed(number: number, count: number): Holder {
   };
 }
 
+/** GPUs that the driver still counts: one has fallen off the bus, the other one is kept from this user. */
+const unreadableGpus = snapshot([account(0, listed())], {
+  unreadableGpus: [
+    { index: gpuIndex(1), reason: absent("lost") },
+    { index: gpuIndex(2), reason: absent("no-permission", "nvmlDeviceGetHandleByIndex_v2") },
+  ],
+  problems: [
+    problem("GPU 1", absent("lost"), "GPU 1 cannot be read"),
+    problem("GPU 2", absent("no-permission", "nvmlDeviceGetHandleByIndex_v2"), "GPU 2 cannot be read"),
+  ],
+});
+
 /** Each by what is in the way. */
 export const HALF_SEEN = {
   "hanging-driver": hangingDriver,
   container,
   "lost-gpu": lostGpu,
+  "unreadable-gpus": unreadableGpus,
   "not-root": notRoot,
   "no-driver": noDriver,
   "saved-text": savedText,

@@ -170,7 +170,7 @@ const ghostOnTwo: Snapshot = {
     argv: TRAIN_ARGV,
     parent: 1,
     devices: [device(0, "inherited"), device(1, "inherited")],
-    evidence: ["PID 2154 is dead and still listed with memory on GPU 0, 1", ...INHERITED],
+    evidence: ["PID 2154 is dead and still listed with memory on GPU 0-1", ...INHERITED],
     advice: endSafely(2160),
   })],
   ghosts: [0, 1].map((index) =>

@@ -1,10 +1,12 @@
 /** The snapshot file as others read it: every key with its unit in its name. */
 import * as v from "valibot";
+import { WHYS } from "../../core/reading.ts";
 import { COMPUTE_MODES, CONTEXT_KINDS, RECOVERY_ACTIONS } from "../gpu.ts";
 import { SOURCE_NAMES } from "../snapshot.ts";
 import { GHOST, GHOST_PARTS, HOLDER, HOLDER_PARTS } from "./holder.ts";
 import { PROBLEM, PROBLEMS } from "./problem.ts";
 import {
+  added,
   BUS_ID,
   BYTES,
   COUNT,
@@ -83,6 +85,12 @@ const GPU = record({
   contexts: described(v.nullable(list(CONTEXT)), "null, never [], when the list is unknown"),
 });
 
+const UNREADABLE_GPU = record({
+  index: GPU_INDEX,
+  why: described(oneOf(WHYS), "The kind of reason: lost where it has fallen off the bus"),
+  detail: described(NULLABLE_TEXT, "A status name, the driver's own words; null if there are none"),
+});
+
 const HOST = record({
   name: described(NULLABLE_TEXT, "Host name"),
   bootId: described(
@@ -109,7 +117,11 @@ export const SNAPSHOT_SCHEMA = record({
   simulated: SIMULATED,
   host: described(HOST, "The machine"),
   driver: described(v.nullable(DRIVER), "The driver; null when it gave no answer"),
-  gpus: described(list(GPU), "Every GPU"),
+  gpus: described(list(GPU), "Every GPU that could be read"),
+  unreadableGpus: described(
+    added(list(UNREADABLE_GPU)),
+    "GPUs that the driver counts and could not open; null in documents of versions that did not say",
+  ),
   holders: described(list(HOLDER), "Every live process that has a GPU open or mapped, or is listed"),
   ghosts: described(list(GHOST), "Contexts of processes that are dead"),
   problems: PROBLEMS,
@@ -123,6 +135,7 @@ export type MigInstanceJson = v.InferOutput<typeof MIG_INSTANCE>;
 /** Definitions that the published schema names. */
 export const SNAPSHOT_PARTS = {
   gpu: GPU,
+  unreadableGpu: UNREADABLE_GPU,
   context: CONTEXT,
   migInstance: MIG_INSTANCE,
   ...HOLDER_PARTS,

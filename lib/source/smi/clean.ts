@@ -1,15 +1,14 @@
 /** Undoes what terminals, mail programs and shells do to a text before it is saved. Lines keep their numbers. */
 import { findRefusal } from "./refusals.ts";
-import { isRecording, replayRecording } from "./screen.ts";
 
 /** Output of the largest machines is a few MB. More is a log of many looks, or hostile. */
-const MOST_CHARACTERS = 16 * 1024 ** 2;
+export const MOST_CHARACTERS = 16 * 1024 ** 2;
 const MOST_LINES = 1024 ** 2;
 /** Longer than any line of nvidia-smi, whose process names end at 4096 bytes. */
 const LONGEST_LINE = 16_384;
-/** Control sequences of ECMA-48 (`ESC [ … m`), sets of characters (`ESC ( B`) and titles (`ESC ] … BEL`). `topo -m` and `watch` print them. */
+/** Control sequences of ECMA-48 (`ESC [ … m`), sets of characters (`ESC ( B`) and titles (`ESC ] … BEL`), none over several lines. */
 // deno-lint-ignore no-control-regex -- taking control characters out is what it is for
-const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()*+./-][0-~]|[@-Z\\^_])/g;
+const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[()*+./-][0-~]|[@-Z\\^_])/g;
 /** Blanks of other widths, which chats and web pages put in the place of ours. */
 const BLANKS = /[\u00a0\u2000-\u200a\u202f\u205f]/g;
 /** Marks without width, where a line may be broken: they stand within numbers, too. */
@@ -30,7 +29,6 @@ export function cleanText(text: string): string {
   let clean = text.startsWith("\ufeff") ? text.slice(1) : text;
   if (clean.includes("\0")) clean = clean.replace(/^\ufffd+/, "").replaceAll("\0", "");
   clean = clean.replaceAll("\x9b", "\x1b[");
-  if (isRecording(clean)) clean = replayRecording(clean);
   if (clean.includes("\r")) clean = clean.replace(/\r\n?/g, "\n");
   if (clean.includes("\x1b")) clean = clean.replace(ANSI, "");
   clean = clean.replace(BLANKS, " ").replace(NOTHINGS, "");

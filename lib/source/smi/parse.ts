@@ -5,13 +5,14 @@ import { plural } from "../../core/text.ts";
 import { contextsOf, type DriverReport, type Gpu, type ProcessList } from "../../model/gpu.ts";
 import type { ListedHolder } from "../../model/listed_holder.ts";
 import type { Problem } from "../../model/snapshot.ts";
-import { cleanText } from "./clean.ts";
+import { cleanText, MOST_CHARACTERS } from "./clean.ts";
 import { joinParts } from "./join.ts";
 import { findParts } from "./parts.ts";
 import type { ProblemLog } from "./problem_log.ts";
 import { emptyGpu, emptyPart, type RawPart, SMI_TEXT_KINDS, type SmiTextKind } from "./raw.ts";
 import type { Refusal } from "./refusals.ts";
 import { reportOf } from "./report.ts";
+import { isRecording, replayRecording } from "./screen.ts";
 import { isCutName } from "./values.ts";
 
 /** What a text says. */
@@ -37,6 +38,27 @@ export function recogniseText(text: string): SmiTextKind | undefined {
     findParts(cleanText(text), (_, line) => emptyPart("query-xml", line)).map(({ kind }) => kind),
   );
   return SMI_TEXT_KINDS.find((kind) => kinds.has(kind));
+}
+
+const RECORDED: Problem = {
+  subject: "text",
+  reason: absent("not-reported", "a recording of a screen"),
+  message: "The text is a recording of a screen: what was drawn over is not in it",
+};
+
+/**
+ * Reads a saved text as `parseSmiText` does, and a recording of a screen as what the screen showed at last. Only a text that
+ * a person has saved may be one: in what nvidia-smi itself prints, movements of the cursor are names of processes, which
+ * must not be able to draw over others.
+ *
+ * @throws {SyntaxError} as `parseSmiText` does, and if the recording scrolls.
+ */
+export function parseSavedText(text: string): SmiReading {
+  if (text.length > MOST_CHARACTERS) return parseSmiText(text);
+  const plain = text.replaceAll("\x9b", "\x1b[");
+  if (!isRecording(plain)) return parseSmiText(plain);
+  const reading = parseSmiText(replayRecording(plain));
+  return { ...reading, problems: [...reading.problems, RECORDED] };
 }
 
 /**

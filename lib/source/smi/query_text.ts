@@ -190,14 +190,16 @@ class QueryReader {
   #readProcess(gpu: RawGpu, key: string, value: string, line: number): void {
     const rows = gpu.listing?.rows ?? [];
     const last = rows.at(-1);
+    const field = PROCESS_KEYS.get(key);
     if (/^GPU instance ID$/i.test(key)) this.#instances = { gpuInstance: value };
     else if (/^Compute instance ID$/i.test(key)) this.#instances.computeInstance = value;
     else if (key === "Process ID") {
       rows.push({ line, pid: value, ...this.#instances });
       this.#instances = {};
-    } else if (last) {
-      const field = PROCESS_KEYS.get(key);
-      if (field !== undefined) rows[rows.length - 1] = { ...last, [field]: value };
+    } else if (field !== undefined) {
+      // A value that comes first, or again, is of a process whose pid is missing, and of none that is there.
+      if (last === undefined || last[field] !== undefined) rows.push({ line, pid: "", [field]: value });
+      else rows[rows.length - 1] = { ...last, [field]: value };
     }
   }
 }

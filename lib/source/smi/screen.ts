@@ -6,7 +6,7 @@
 /** A control sequence (ECMA-48, 5.4), a title or another string, another escape, a control character, or a run of text. */
 const PIECE =
   // deno-lint-ignore no-control-regex -- control characters are what it reads
-  /\x1b\[([0-?]*)[ -/]*([@-~])|\x1b(?:[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])|[\b\t\r\n]|[^\x1b\b\t\r\n]+|\x1b/g;
+  /\x1b\[([0-?]*)[ -/]*([@-~])|\x1b(?:[\]PX^_][^\x07\x1b\r\n]*(?:\x07|\x1b\\)|[ -/]*[0-~])|[\b\t\r\n]|[^\x1b\b\t\r\n]+|\x1b/g;
 /** Sequences that move the cursor or change what is on the screen, where the rest only changes how it looks. */
 // deno-lint-ignore no-control-regex -- control characters are what it looks for
 const MOVES = /\x1b\[[0-9;]*[@A-HJ-MPSTXZ`abdef]|\x1b\[\?(?:1049|1047|47)[hl]|\x1b[DEMc]|\x08/;

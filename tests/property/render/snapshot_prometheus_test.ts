@@ -9,7 +9,7 @@ import { parsePrometheus } from "../../support/prometheus_text.ts";
 import { anySnapshot } from "../../support/snapshots.ts";
 
 /** How many series a machine has at most, as docs/prometheus.md promises it. */
-function mostSeries({ gpus, holders, ghosts }: Snapshot): number {
+function mostSeries({ gpus, unreadableGpus, holders, ghosts }: Snapshot): number {
   const uuids = new Set([
     ...gpus.map(({ gpu }) => gpu.uuid),
     ...holders.flatMap(({ devices }) => devices.map(({ gpu }) => gpu)),
@@ -19,7 +19,8 @@ function mostSeries({ gpus, holders, ghosts }: Snapshot): number {
     (sum, { gpu }) => sum + (gpu.migInstances.ok ? gpu.migInstances.value.length : 0),
     0,
   );
-  return MOST_SERIES.machine + MOST_SERIES.gpu * uuids.size + MOST_SERIES.migDevice * mig;
+  return MOST_SERIES.machine + unreadableGpus.length + MOST_SERIES.gpu * uuids.size +
+    MOST_SERIES.migDevice * mig;
 }
 
 test("renderSnapshotPrometheus() writes nothing but the format, no series twice, whatever a snapshot holds", () => {

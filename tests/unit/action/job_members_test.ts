@@ -115,3 +115,24 @@ test("JobMembers reads a process's libraries once, and only when it has been the
   assert.equal(reads.maps, 1);
   assert.equal(members.frameworks.get(pid(12)), "PyTorch");
 });
+
+test("JobMembers leaves open whose a process is that is hidden, or that came back under a pid and was gone again", () => {
+  const hidden = new JobMembers(pid(OWN_PID), [], {
+    processes: {
+      findProcess() {
+        throw Object.assign(new Error("EPERM: operation not permitted, open"), { code: "EPERM" });
+      },
+    },
+    details: { readArguments: () => known([]), readMappedFiles: () => known([]) },
+  });
+  const report = reportOf({ processes: [context(100, OWN_PID)] });
+  hidden.place(report);
+  assert.deepEqual([...hidden.unplaced], [100]);
+
+  const { members, look } = follow();
+  look({ processes: [context(100, 1)] });
+  look({ processes: [] });
+  assert.deepEqual([...members.unplaced], []);
+  members.place(report);
+  assert.deepEqual([...members.unplaced], [100]);
+});

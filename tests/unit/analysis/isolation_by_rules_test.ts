@@ -210,3 +210,22 @@ test("judgeByRules() passes over contexts up to the threshold", () => {
   assert.equal(judgeCase({ rules: ALICE_ON_0, machine, thresholdMib: 520 }).verdict, "isolated");
   assert.equal(judgeCase({ rules: ALICE_ON_0, machine, thresholdMib: 519 }).verdict, "violated");
 });
+
+test("judgeByRules() judges a GPU that came up later, and is never sure of what was there before", () => {
+  const rules = `${ALICE_ON_0}[default]\ngpus = "none"`;
+  const before = { gpus: [{}, {}], processes: [on(100, [0])] };
+  const idle = judgeCase({
+    rules,
+    machine: before,
+    later: { gpus: [{}, {}, {}], processes: [on(100, [0])] },
+  });
+  assert.equal(idle.verdict, "unproven");
+  assert.deepEqual(idle.problems.map(({ message }) => message), ["GPU 2: it was missing in 1 of 2 looks"]);
+
+  const used = judgeCase({
+    rules,
+    machine: before,
+    later: { gpus: [{}, {}, {}], processes: [on(100, [0, 2])] },
+  });
+  assert.deepEqual(broken(used), [[100, 2, "variable-missing", 1]]);
+});

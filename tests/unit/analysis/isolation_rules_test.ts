@@ -76,7 +76,7 @@ test("resolveRules() tells what the machine does not have together with what mak
     '2:1 there is no key "usr"; did you mean "user"?',
     '5:1 this machine has no user "alcie"; did you mean "alice"?',
     '5:1 this machine has no user "\\u{1b}[2Jzed"; name those of a directory service by uid',
-    "6:1 Cannot select GPU 7: this machine has GPU 0, 1, 2",
+    "6:1 Cannot select GPU 7: this machine has GPU 0-2",
     '9:1 "given" needs slurm-job, container, pod: nothing else is given GPUs of its own',
     '10:1 this machine has no group "student"; did you mean "students"?',
     '14:1 "exclusive" needs GPUs: "any" and "none" are nobody\'s own',

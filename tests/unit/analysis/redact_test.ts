@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { attribute } from "../../../lib/analysis/attribute.ts";
 import { redactSnapshot } from "../../../lib/analysis/redact.ts";
 import { pid } from "../../../lib/core/ids.ts";
-import { known } from "../../../lib/core/reading.ts";
+import { absent, known } from "../../../lib/core/reading.ts";
 import type { Holder } from "../../../lib/model/snapshot.ts";
 import { observe, type ProcessSpec } from "../../support/machine.ts";
 
@@ -155,4 +155,19 @@ test("redactSnapshot() gives the job of a rank one stand-in in its field and in 
   const [holder] = redactProcesses([{ pid: 5, touch: "context", environment: variables }]);
   assert.deepEqual(holder?.job, { launcher: "torchrun", firstPid: pid(5), name: "job-1", rank: 3 });
   assert.equal(holder?.evidence[0], "was started as a rank (TORCHELASTIC_RUN_ID=job-1, LOCAL_RANK=3)");
+});
+
+test("redactSnapshot() keeps what it says of saved texts: its own words, days and times, nvidia-smi's refusals", () => {
+  const sentences = [
+    "2026-07-14 09:00:44.742 in a time zone that the text does not name",
+    "The outputs in the text differ about memory in use: they are of several moments, or of several machines",
+    "1551MiB in one, 20 MiB in another, on GPU 0-15",
+    "a list of open files shows it with /dev/nvidia0 (open)",
+    "Failed to initialize NVML: Unknown Error",
+    "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.",
+    "Cannot tell what some columns are: the text has no header; run the query again without noheader",
+  ];
+  const snapshot = attribute(observe({ processes: [] }));
+  const problems = sentences.map((message) => ({ subject: "text", reason: absent("not-reported"), message }));
+  assert.deepEqual(redactSnapshot({ ...snapshot, problems }).problems, problems);
 });

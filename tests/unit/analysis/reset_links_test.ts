@@ -77,7 +77,7 @@ test("findLinkBlockers() names the linked GPUs that were left out, over all link
   assert.deepEqual(findLinkBlockers(resetInput(chain)), [{
     gpu: uuidOf(0),
     kind: "nvlink-peer",
-    who: "GPU 1, 2",
+    who: "GPU 1-2",
     why: "is linked to it by NVLink: nvidia-smi resets them only in one command",
     remedy: "name them all, once they are free: gpuctl reset-gpu 0 1 2",
     clearedBy: "nobody",
@@ -87,7 +87,7 @@ test("findLinkBlockers() names the linked GPUs that were left out, over all link
 test("findLinkBlockers() takes every GPU behind the NVSwitches for a peer", () => {
   const has = { architecture: known("Ampere"), ...BEHIND_SWITCH };
   const [found] = findLinkBlockers(resetInput(linked([0, 1, 3], has)));
-  assert.equal(found?.who, "GPU 1, 3");
+  assert.equal(found?.who, "GPU 1,3");
 });
 
 test("findLinkBlockers() wants a reboot where a linked GPU cannot be read, and only warns where little is known", () => {

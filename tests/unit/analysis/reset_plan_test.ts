@@ -71,7 +71,7 @@ test("planReset() puts back what it changed, in the reverse order, and reads aga
       ],
       ["start-service", true, "start gpud.service again", "systemctl start gpud.service"],
       ["start-service", true, "start nvidia-dcgm.service again", "systemctl start nvidia-dcgm.service"],
-      ["read-again", false, "read GPU 0, 1 again: is it back, and healthy?", undefined],
+      ["read-again", false, "read GPU 0-1 again: is it back, and healthy?", undefined],
     ],
   );
   assert.deepEqual(steps[6], {
@@ -104,7 +104,7 @@ test("planReset() resets linked GPUs in one command", () => {
   const [reset] = steps.filter(({ kind }) => kind === "reset");
   assert.deepEqual(reset, {
     kind: "reset",
-    what: "reset GPU 0, 1 in one command",
+    what: "reset GPU 0-1 in one command",
     command: ["nvidia-smi", "-i", "00000000:00:00.0,00000000:01:00.0", "-r"],
     isUndo: false,
     state: "planned",

@@ -108,3 +108,10 @@ test("nearest() suggests what was meant and stays silent where nothing was near"
   assert.equal(nearest("", ["a"]), undefined);
   assert.equal(nearest("diff", []), undefined);
 });
+
+test("nearest() compares no word that is far too long for it", () => {
+  const startedAt = performance.now();
+  assert.equal(nearest("x".repeat(5_000_000), ["root", "daemon", "alice"]), undefined);
+  // Comparing them letter by letter takes a minute.
+  assert.ok(performance.now() - startedAt < 1000);
+});

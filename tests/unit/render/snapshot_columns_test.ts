@@ -6,18 +6,11 @@ import { HOLDER_CLASSES } from "../../../lib/model/snapshot.ts";
 import {
   CONCERNS,
   formatGpus,
-  formatRanges,
   formatShortCommand,
   nameGpus,
 } from "../../../lib/render/snapshot_columns.ts";
 import { sceneUuid } from "../../support/scene_parts.ts";
 import { WORLDS } from "../../support/worlds.ts";
-
-test("formatRanges() writes runs as ranges, in order and each number once", () => {
-  assert.deepEqual(formatRanges([]), []);
-  assert.deepEqual(formatRanges([3]), ["3"]);
-  assert.deepEqual(formatRanges([7, 2, 0, 1, 2, 4, 5]), ["0-2", "4-5", "7"]);
-});
 
 test("formatGpus() names a GPU that the snapshot does not have by its UUID", () => {
   const names = nameGpus(WORLDS["eight-gpus"]);

@@ -106,7 +106,7 @@ test("readFileText() says what is wrong with a path", () => {
   using folder = temporaryFolder();
   const states: readonly [string, string][] = [
     [join(folder.path, "none.json"), "there is no such file"],
-    [join(folder.write("file", "x"), "below"), "there is no such file"],
+    [join(folder.write("file", "x"), "below"), "its path leads through something that is no directory"],
     [folder.path, "it is a directory"],
     [folder.write("empty", "\n  \n"), "it is empty"],
   ];

@@ -27,12 +27,11 @@ test("checkPlace() refuses a folder, and a place in a folder that is not there",
     name: "GpuctlError",
     message: `Cannot write ${folder.path}: it is a directory`,
   });
-  assert.throws(
-    () => checkPlace(`${folder.path}/none/report`),
-    (error) =>
-      error instanceof GpuctlError && error.failure === "unavailable" &&
-      error.message.startsWith(`Cannot write ${folder.path}/none/report: ENOENT`),
-  );
+  assert.throws(() => checkPlace(`${folder.path}/none/report`), {
+    name: "GpuctlError",
+    failure: "unavailable",
+    message: `Cannot write ${folder.path}/none/report: there is no such directory`,
+  });
 });
 
 test("openLines() begins anew, for its owner's eyes only", () => {
@@ -64,12 +63,10 @@ test("openLines() follows no link that somebody has put there", () => {
 test("openLines() says when a line cannot be written", () => {
   using full = openLines("/dev/full");
 
-  assert.throws(
-    () => full.append("one"),
-    (error) =>
-      error instanceof GpuctlError &&
-      /^Cannot write \/dev\/full: .*(?:ENOSPC|No space left)/.test(error.message),
-  );
+  assert.throws(() => full.append("one"), {
+    name: "GpuctlError",
+    message: "Cannot write /dev/full: no space is left on the device",
+  });
 });
 
 test("openLines() refuses a folder", () => {

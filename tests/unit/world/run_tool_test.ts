@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { chmodSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import process from "node:process";
 import { test } from "node:test";
 import { milliseconds } from "../../../lib/core/units.ts";
@@ -56,8 +55,8 @@ test("runTool() has a program write into a file without a name, which no pipe of
   const targets = text.trimEnd().split("\n");
   assert.deepEqual(targets.map((target) => target.replace(/\/gpuctl-\w+\//, "/gpuctl/")), [
     "/dev/null",
-    `${tmpdir()}/gpuctl/output (deleted)`,
-    `${tmpdir()}/gpuctl/output (deleted)`,
+    "/tmp/gpuctl/output (deleted)",
+    "/tmp/gpuctl/output (deleted)",
   ]);
 });
 

@@ -163,3 +163,23 @@ test("parseSmiText() ends -q where text at the margin begins", () => {
   }Then Used : 500 MiB was seen\nProcesses\n    Process ID : 99\n`;
   assert.deepEqual(read(text).gpus, read(readSmiFixture("idle_query.txt")).gpus);
 });
+
+test("parseSmiText() gives no process what a process without a pid holds", () => {
+  const text = readSmiFixture("idle_query.txt").replace(
+    /Processes +: None/,
+    [
+      "Processes",
+      "            Type                          : G",
+      "            Used GPU Memory               : 7 MiB",
+      "        Process ID                        : 42",
+      "            Type                          : C",
+      "            Used GPU Memory               : 5 MiB",
+      "            Type                          : C",
+      "            Used GPU Memory               : 900 MiB",
+    ].join("\n"),
+  );
+  assert.deepEqual(summarise(parseSmiText(text)).gpus?.map(({ list, contexts }) => [list, contexts]), [[
+    "incomplete: !implausible (2 rows could not be read)",
+    ["42 compute 5 MiB"],
+  ]]);
+});

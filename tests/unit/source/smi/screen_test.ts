@@ -1,7 +1,7 @@
 /** Recordings of screens: what the screen showed at last is what the text says. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseSmiText } from "../../../../lib/source/smi/parse.ts";
+import { parseSavedText, parseSmiText } from "../../../../lib/source/smi/parse.ts";
 import { isRecording, replayRecording } from "../../../../lib/source/smi/screen.ts";
 import { readSmiFixture } from "../../../support/smi_fixtures.ts";
 import { summarise } from "../../../support/smi_summary.ts";
@@ -9,8 +9,11 @@ import { summarise } from "../../../support/smi_summary.ts";
 const TABLE = readSmiFixture("table_610.txt");
 const ENTERED = "\x1b[?1049h\x1b[22;0;0t\x1b[1;24r\x1b(B\x1b[m\x1b[4l\x1b[?7h\x1b[H\x1b[2J";
 
+const RECORDED =
+  "text | !not-reported (a recording of a screen) | The text is a recording of a screen: what was drawn over is not in it";
+
 function said(text: string) {
-  const { takenAt: _, ...rest } = summarise(parseSmiText(text));
+  const { takenAt: _, ...rest } = summarise(parseSavedText(text));
   return rest;
 }
 
@@ -25,21 +28,32 @@ const RECORDINGS: Readonly<Record<string, string>> = {
   "with a corrected typing error": TABLE.replace("MiB", "Mob\b\biB"),
   "as a program draws it": ENTERED +
     TABLE.split("\n").map((line, row) => `\x1b[${row + 1};1H${line}\x1b[K`).join(""),
-  "in 8-bit control characters": TABLE.replace("NVIDIA-SMI", "\x9b1mNVIDIA-SMI\x9b0m"),
+  "in 8-bit control characters": eachRun((count) => `\x9b${count}C`),
 };
 
 for (const [how, recording] of Object.entries(RECORDINGS)) {
-  test(`parseSmiText() reads a table ${how} as the table it was`, () => {
-    assert.deepEqual(said(recording), said(TABLE));
+  test(`parseSavedText() reads a table ${how} as the table it was, and says that it is a recording`, () => {
+    const table = said(TABLE);
+    assert.deepEqual(said(recording), { ...table, problems: [...table.problems ?? [], RECORDED] });
   });
 }
 
-test("parseSmiText() does not read the first look of a screen where a later one was drawn over it", () => {
+test("parseSavedText() does not read the first look of a screen where a later one was drawn over it", () => {
   const panel = "|  No running processes found       ";
   const row = "|    0   N/A  N/A   42      C   a   ";
   const first = [panel, ""].join("\r\n");
   const { gpus } = said(`${ENTERED}${first}\x1b[1;1H${row}5MiB |\x1b[24;80H`);
   assert.deepEqual(gpus?.[0]?.contexts, ["42 compute 5 MiB a"]);
+});
+
+test("parseSmiText() lets no process draw over another, nor hide those between two of its names", () => {
+  const header = "pid, process_name, used_gpu_memory [MiB]";
+  const names = [["a\x1b[1A\x1b[2K", "b"], ["a\x1b[2J\x1b[H", "b"], ["a\x1b[L", "b"], ["a\x1b]", "b\x07"]];
+  for (const [first = "", last = ""] of names) {
+    const rows = [`1, ${first}, 5 MiB`, "2, other, 6 MiB", `3, ${last}, 7 MiB`];
+    const { gpus } = summarise(parseSmiText(`${[header, ...rows].join("\n")}\n`));
+    assert.deepEqual(gpus?.[0]?.contexts?.map((context) => context.split(" ")[0]), ["1", "2", "3"]);
+  }
 });
 
 test("replayRecording() does what a terminal does", () => {
@@ -64,7 +78,7 @@ test("replayRecording() does what a terminal does", () => {
 
 test("replayRecording() refuses a screen of which a part scrolls", () => {
   for (const scroll of ["\x1b[L", "\x1b[2M", "\x1b[S", "\x1b[T", "\x1bM"]) {
-    assert.throws(() => parseSmiText(`${TABLE}${scroll}`), {
+    assert.throws(() => parseSavedText(`${TABLE}${scroll}`), {
       name: "SyntaxError",
       message:
         "Cannot read the text as output of nvidia-smi: it is a recording of a screen that scrolls; save what nvidia-smi itself prints",
