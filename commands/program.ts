@@ -9,6 +9,8 @@ import { type Ending, GpuctlError } from "../lib/core/errors.ts";
 import { misuseOf, nameOf, unknownCommand } from "./command_line_errors.ts";
 import { foreignVariables, refuseUnknownVariables } from "./foreign_variables.ts";
 import { configureHelp } from "./help.ts";
+import { repeatOption } from "../lib/core/own_commands.ts";
+import { isSourceChoice, sourceOptionOf } from "../lib/model/source_choice.ts";
 import { applySettings } from "./settings.ts";
 import { goOnWithout } from "./unread_settings.ts";
 import type { CommandDescription } from "../lib/model/program_description.ts";
@@ -89,8 +91,8 @@ export async function runProgram(argv: readonly string[], world: World): Promise
 }
 
 /** Has a hint that names a command name the machine as well. */
-function withSource(error: GpuctlError, source: SourceChoice | undefined): GpuctlError {
-  const option = source === undefined ? undefined : sourceOptionOf(source);
+function withSource(error: GpuctlError, source: unknown): GpuctlError {
+  const option = isSourceChoice(source) ? sourceOptionOf(source) : undefined;
   if (error.hint === undefined || option === undefined) return error;
   const { failure, message, status } = error;
   const hint = repeatOption(error.hint, option);

@@ -28,7 +28,10 @@ export function resetGpuCommand(world: World, end: (ending: Ending) => void): Co
     .option("--yes", "carry the plan out")
     .option("--evict", "first end the holders that were left behind, by the rules of clean-zombies")
     .addOption(
-      new Option("--pid <list>", "with --evict: these holders too, unless they are at work")
+      new Option(
+        "--pid <list>",
+        "with --evict: these too: left behind, though young or busy; suspended or on their own (nohup), if idle",
+      )
         .argParser(parsedBy(parsePids)),
     )
     .option("--stop-services", "stop the services that hold a GPU, and start them again afterwards")

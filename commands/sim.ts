@@ -69,7 +69,7 @@ Faults, all optional:
   library-version = "570.86.15"  the libraries are of another version than the kernel module
   device-access = "refused"      or "refused-by-rules", "missing": opening /dev/nvidia*
   mps-daemon = "dead"            or "alive": the MPS daemon that programs are led to
-  container-tools = "no-toolkit" or "complete", "stale": docker and what gives it GPUs
+  container-tools = "stale"      or "complete", "no-toolkit": docker and what gives it GPUs
   [gpu.0]
   lost = true                    it has fallen off the bus
   recovery-action = "reset"      what the driver says that it needs

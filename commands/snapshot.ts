@@ -68,10 +68,10 @@ Exit status:
      told all the same
   4  a file could not be read or written for want of permission
 
-What --redact replaces, the same by the same everywhere in one output (user-1, name-2, GPU-00000001-...):
-  users and uids from 1000 on, host name, boot id, process names, arguments, paths, cgroups, units, login
-  sessions, containers, pods, lettered job ids, UUIDs of GPUs and MIG devices, and in sentences every word
-  that is not gpuctl's own.
+What --redact replaces, the same by the same everywhere in one output (user-1, name-2, GPU-00000001-...): users and uids from 1000 on, host name, boot id, process
+names, arguments, paths, cgroups, units, login sessions, containers, pods, lettered job ids, UUIDs of GPUs and MIG
+devices, and in sentences every word that is not gpuctl's own.
+
 What stays: pids, numbered job ids and other numbers, times, PCI addresses, kinds of GPU, versions, the shape
   of a path, and names that every machine may have (root, python3, torchrun, Xorg, nvidia-persistenced, /usr/bin).
 Each output counts anew: user-1 of two files need not be one user. To compare two, compare them first.

@@ -84,7 +84,7 @@ The units run with --min-age 5m unless told otherwise after --. What stands ther
 that the options name may be used by the unit; those that only a configuration file names may not.
 
 Example:
-  gpuctl systemd install --now --every 30m -- --protect jupyter --class orphan,inherited`;
+  gpuctl systemd install --now --every 30m -- --protect jupyter --class orphan`;
 
 function everyOption() {
   return new Option("--every <time>", "from one look to the next").argParser(parsedBy(parseInterval))

@@ -2,7 +2,8 @@
 
 export const USAGE = "--gpu <list> [options] -- <command...>\n" +
   "       gpuctl verify-isolation --gpu <list> --pid <list> [options]\n" +
-  "       gpuctl verify-isolation [--gpu <list>] --container <id> | --slurm-job <id> [options]\n" +
+  "       gpuctl verify-isolation [--gpu <list>] --container <id> [options]\n" +
+  "       gpuctl verify-isolation [--gpu <list>] --slurm-job <id> [options]\n" +
   "       gpuctl verify-isolation --rules <file> [options]\n" +
   "       gpuctl verify-isolation --lint <file...> [options]";
 
@@ -38,13 +39,13 @@ Exit status: the command's own if it failed (128 and the signal's number if one 
   2    the command line or the rules make no sense
   3    not proven: something could not be seen; --lint: could not be decided
   124  it ran out of time (--timeout)
-  125  gpuctl failed: the command was not started, or the report not written
+  125  gpuctl failed: the command was not started (a GPU that is not there, also), or the report not written
   126  the command cannot be run
   127  the command was not found
 
 Examples:
   gpuctl verify-isolation --gpu 1 -- python train.py
-  gpuctl verify-isolation --gpu 0-3 --pin --json -o report.json -- torchrun train.py
+  gpuctl verify-isolation --gpu 0-3 --pin -o report.txt -- torchrun train.py
   gpuctl verify-isolation --gpu none -- make test
   gpuctl verify-isolation --gpu 2 --pid 4711 --for 30s
   gpuctl verify-isolation --slurm-job 4711 --exclusive

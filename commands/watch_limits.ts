@@ -1,6 +1,13 @@
 /** The limits of `gpuctl watch` as people write them. */
 import { Option } from "@commander-js/extra-typings";
-import { type Bytes, bytes, type Milliseconds, parseDuration, parseSize, percent } from "../lib/core/units.ts";
+import {
+  type Bytes,
+  bytes,
+  type Milliseconds,
+  parseDuration,
+  parseSize,
+  percent,
+} from "../lib/core/units.ts";
 import type { MemoryLimit } from "../lib/model/watch.ts";
 import { parsedBy } from "./options.ts";
 

@@ -5,6 +5,7 @@ import { contextsOf, type Gpu } from "../model/gpu.ts";
 import type { Process } from "../model/process.ts";
 import type { Blocker } from "../model/reset.ts";
 import type { GpuService } from "../model/reset_facts.ts";
+import type { Holder } from "../model/snapshot.ts";
 import { isInStateD } from "./facts.ts";
 import { findEvictable } from "./reset_eviction.ts";
 import { isOlderThan } from "./reset_links.ts";
@@ -63,7 +64,7 @@ function judgeUser(user: GpuUser, input: ResetInput, evictable: ReadonlySet<Pid>
     return { kind: "service", ...judgeUnit(role.unit, { process, why }, input) };
   }
   // Ended by a signal, a daemon of the driver may leave the GPU worse than before.
-  const remedy = remedyByOwner(user) ?? (role?.kind === "role" ? STOP_PROPERLY : remedyBySignal(user));
+  const remedy = remedyByOwner(user) ?? (role?.kind === "role" ? STOP_PROPERLY : remedyByClass(user));
   return { kind: kindOf(user), why, remedy, clearedBy: "nobody" };
 }
 
@@ -215,9 +216,31 @@ function remedyByOwner({ process, holder }: GpuUser): string | undefined {
   return container === undefined ? undefined : `stop its container, ${container.id.slice(0, 12)}`;
 }
 
-function remedyBySignal({ pid, process, holder }: GpuUser): string {
+/** What a person can do about a process that belongs to nothing larger. Nobody is told to kill who is at work. */
+function remedyByClass({ pid, process, holder }: GpuUser): string {
   const user = holder?.user ?? process?.user;
-  return user?.ok ? `ask ${user.value}, or end it: kill ${pid}` : `end it: kill ${pid}`;
+  const whom = user?.ok && user.value !== "root" ? user.value : "whoever started it";
+  switch (holder?.class) {
+    case "live":
+      return `it is at work: wait until it has ended, or ask ${whom} to end ${nameWork(holder)}`;
+    case "detached":
+      return `it runs on its own on purpose: wait until it has ended, or ask ${whom}`;
+    case "monitor":
+      return `close it, or ask ${whom} to; it opens the GPU and uses nothing of it`;
+    case "stopped":
+      return `it is suspended: ask ${whom}, or end it with --evict --pid ${pid}`;
+    case "orphan":
+    case "inherited":
+    case "zombie-leader":
+    case "job-leftover":
+      return `it was left behind, and is too young or too busy to be ended without being named: --evict --pid ${pid}`;
+    default:
+      return `ask ${whom}: whether it is at work could not be told`;
+  }
+}
+
+function nameWork({ job }: Holder): string {
+  return job === undefined ? "it" : `the ${job.launcher} job of PID ${job.firstPid}`;
 }
 
 const STOP_PROPERLY = "stop it by what started it; it is a part of the machine, so do not kill it";

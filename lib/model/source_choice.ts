@@ -42,6 +42,23 @@ export function parseSourceChoice(text: string): SourceChoice {
   return { kind: "file", path: text };
 }
 
+/** Whether a value that has lost its type is what `parseSourceChoice` gives. */
+export function isSourceChoice(value: unknown): value is SourceChoice {
+  if (typeof value !== "object" || value === null || !("kind" in value)) return false;
+  switch (value.kind) {
+    case "nvml":
+      return !("library" in value) || typeof value.library === "string";
+    case "nvidia-smi":
+      return true;
+    case "sim":
+      return "directory" in value && typeof value.directory === "string";
+    case "file":
+      return "path" in value && typeof value.path === "string";
+    default:
+      return false;
+  }
+}
+
 /**
  * The option that names a machine, as a shell takes it; `undefined` for this one, which needs no name, and for a file:
  * what is to be done about what it shows is done on the machine that it is from.

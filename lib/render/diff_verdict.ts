@@ -6,8 +6,8 @@ import { printable } from "../core/text.ts";
 import { type Bytes, bytes, formatByteChange, formatBytes, formatDuration } from "../core/units.ts";
 import type { DiffVerdict, GpuDiff, GpuVerdict, Leftover } from "../model/diff.ts";
 import type { Holder } from "../model/snapshot.ts";
-import type { Tone } from "./colour.ts";
-import { fit, wrap } from "./layout.ts";
+import { PLAIN, type Tone } from "./colour.ts";
+import { fit, widthOf, wrap } from "./layout.ts";
 import { cellOfBytes, CONCERNS, formatShortCommand, UNKNOWN } from "./snapshot_columns.ts";
 import { type Column, layOutTable, type TableOptions } from "./table.ts";
 
@@ -53,11 +53,6 @@ export function formatVerdict(verdict: GpuVerdict): string {
   }
 }
 
-/** The verdict on a GPU; where nobody else's memory changed, what is called other people's is the cost of being seen. */
-function formatGpuVerdict(gpu: GpuDiff): string {
-  return isSeenOnly(gpu) ? "what it costs to see it" : formatVerdict(gpu.verdict);
-}
-
 /** Whether all that changed on a GPU is that others see it now: some MiB each. */
 export function isSeenOnly({ verdict, others, left }: GpuDiff): boolean {
   return verdict.kind === "changed-by-others" && left.ok && left.value > 0 &&
@@ -83,7 +78,7 @@ const [BEFORE, AFTER]: readonly (readonly Column<GpuDiff>[])[] = [
 const VERDICT: Column<GpuDiff> = {
   title: "VERDICT",
   align: "left",
-  cell: formatGpuVerdict,
+  cell: ({ verdict }) => formatVerdict(verdict),
   tone: ({ verdict }) => TONES[verdict.kind],
 };
 const JOB_COLUMNS: readonly Column<GpuDiff>[] = [
@@ -96,17 +91,28 @@ const OTHERS: Column<GpuDiff> = {
   cell: ({ others }) => others.ok ? formatByteChange(others.value) : UNKNOWN,
 };
 
-/** The GPUs on which something happened, a line each; the rest in one line. */
+/** The GPUs on which something happened, a line each; the rest, and those that are merely seen by more processes, in one. */
 export function gpuDiffLines(gpus: readonly GpuDiff[], ofJob: boolean, options: TableOptions): string[] {
-  const shown = gpus.filter(({ verdict }) => verdict.kind !== "unchanged");
-  const rest = gpus.filter(({ verdict }) => verdict.kind === "unchanged").map(({ index }) => index);
+  const shown = gpus.filter((gpu) => gpu.verdict.kind !== "unchanged" && !isSeenOnly(gpu));
   const hasOthers = shown.some(({ others }) => others.ok && others.value !== 0);
   const columns = ofJob
-    ? [...BEFORE ?? [], ...JOB_COLUMNS, ...AFTER ?? [], ...(hasOthers ? [OTHERS] : []), VERDICT]
-    : [...BEFORE ?? [], ...AFTER ?? [], VERDICT];
-  const { header, rows } = layOutTable(shown, columns, options);
+    ? [...BEFORE ?? [], ...JOB_COLUMNS, ...AFTER ?? [], ...(hasOthers ? [OTHERS] : [])]
+    : [...BEFORE ?? [], ...AFTER ?? []];
+  const whole = layOutTable(shown, [...columns, VERDICT], { ...options, width: undefined, paint: PLAIN });
+  // A verdict is the last thing to cut: where there is no room it stands below, in full.
+  const isWide = [whole.header, ...whole.rows].some((line) => widthOf(line) > (options.width ?? Infinity));
+  const { header, rows } = layOutTable(shown, isWide ? columns : [...columns, VERDICT], options);
+  const seen = gpus.filter(isSeenOnly).map(({ index }) => index);
+  const rest = gpus.filter(({ verdict }) => verdict.kind === "unchanged").map(({ index }) => index);
+  const say = (text: string) => wrap(printable(text), { width: options.width, label: "" });
   return [
     ...(shown.length === 0 ? [] : [header, ...rows]),
+    ...(isWide
+      ? shown.flatMap((gpu) => say(`${nameIndexes([gpu.index])}: ${formatVerdict(gpu.verdict)}`))
+      : []),
+    ...(seen.length === 0
+      ? []
+      : say(`${nameIndexes(seen)}: only what it costs to be seen by more processes`)),
     ...(rest.length === 0 ? [] : [`${nameIndexes(rest)}: unchanged`]),
   ];
 }

@@ -46,7 +46,7 @@ test("findBlockers() names a job at work, and leaves it to its user", () => {
     who: "PID 812 (python3.12 train.py)",
     pid: 812,
     why: "has memory on it",
-    remedy: "ask alice, or end it: kill 812",
+    remedy: "ask alice: whether it is at work could not be told",
     clearedBy: "nobody",
   }]);
 });
@@ -71,6 +71,30 @@ test("findBlockers() lets --evict end what a cleaning would end, and a suspended
   );
 });
 
+test("findBlockers() sends nobody to kill a job that is at work, and says which job a rank is of", () => {
+  const rank = (id: number, place: number) => ({
+    pid: id,
+    parent: 700,
+    touch: "context" as const,
+    environment: { TORCHELASTIC_RUN_ID: "a", LOCAL_RANK: `${place}`, RANK: `${place}`, MASTER_PORT: "1" },
+  });
+  const machine: MachineSpec = {
+    processes: [
+      { pid: 700, program: "/usr/bin/python3.12", parent: 600 },
+      {
+        pid: 600,
+        program: "/usr/bin/bash",
+      },
+      rank(812, 0),
+      rank(813, 1),
+    ],
+  };
+  const remedies = findBlockers(resetInput({ machine }), []).filter(({ pid }) => pid !== undefined)
+    .map(({ pid, remedy }) => [pid, remedy]);
+  const remedy = "it is at work: wait until it has ended, or ask alice to end the torchrun job of PID 812";
+  assert.deepEqual(remedies, [[812, remedy], [813, remedy]]);
+});
+
 test("findBlockers() names who merely has the GPU open, with the unit that stops it", () => {
   const monitor = process({
     pid: 5135,
@@ -92,7 +116,7 @@ test("findBlockers() names who merely has the GPU open, with the unit that stops
     who: "PID 77 (nvtop train.py)",
     pid: 77,
     why: "has it open",
-    remedy: "ask alice, or end it: kill 77",
+    remedy: "close it, or ask alice to; it opens the GPU and uses nothing of it",
     clearedBy: "nobody",
   }]);
 });
@@ -224,7 +248,7 @@ test("findBlockers() lists a process of which nothing but its descriptors is kno
     who: "PID 812",
     pid: 812,
     why: "has it open",
-    remedy: "end it: kill 812",
+    remedy: "ask whoever started it: whether it is at work could not be told",
     clearedBy: "nobody",
   });
 });

@@ -19,7 +19,7 @@ const UNITS: readonly (readonly [end: RegExp, unit: RegExp])[] = [
   [/_bytes$/, /^bytes$/],
   [/_timestamp_seconds$/, /^seconds since 1970$/],
   [/_ratio$/, /^ratio, 0 to 1$/],
-  [/(?:_info|_missing)$/, /^always 1$/],
+  [/(?:_info|_missing|_unreadable)$/, /^always 1$/],
   [/(?:_up|_complete|_simulated|_enabled|_action|_includes_reserve)$/, /^0 or 1$/],
   [/(?:_holders|_contexts|_problems)$/, /^(?:processes|contexts|problems)$/],
 ];
