@@ -90,10 +90,10 @@ export async function runProgram(argv: readonly string[], world: World): Promise
   return ending;
 }
 
-/** Has a hint that names a command name the machine as well. */
+/** Has a hint that names a command name the machine as well. What shows how a line is written is about no machine. */
 function withSource(error: GpuctlError, source: unknown): GpuctlError {
   const option = isSourceChoice(source) ? sourceOptionOf(source) : undefined;
-  if (error.hint === undefined || option === undefined) return error;
+  if (error.hint === undefined || option === undefined || error.failure === "usage") return error;
   const { failure, message, status } = error;
   const hint = repeatOption(error.hint, option);
   return new GpuctlError(failure, message, { hint, cause: error, ...status !== undefined && { status } });

@@ -142,7 +142,12 @@ export async function isolateJob(
     untold: run.left,
     frameworks: running.frameworks,
   });
-  return { end: run.end, hasTimedOut: run.hasTimedOut, simulated: observation.simulated, isolation };
+  const { command } = options;
+  const { end, hasTimedOut, ranFor } = run;
+  return {
+    ...{ end, hasTimedOut, simulated: observation.simulated },
+    isolation: { job: { command, end, hasTimedOut, ranFor }, ...isolation },
+  };
 }
 
 async function lookBefore(
@@ -156,6 +161,7 @@ async function lookBefore(
 interface Run {
   readonly end: ChildEnd;
   readonly hasTimedOut: boolean;
+  readonly ranFor: Milliseconds;
   /** Why the watch ended before the job's last process did; `undefined` if it did not. */
   readonly left: Absent | undefined;
 }
@@ -173,6 +179,11 @@ async function follow(
   world: IsolateJobWorld,
 ): Promise<Run> {
   let hasTimedOut = false;
+  let ranFor = watch.elapsed;
+  const ended = job.ended.then((end) => {
+    ranFor = watch.elapsed;
+    return end;
+  });
   const limit = timeout === undefined ? undefined : (async () => {
     const alarm = new Alarm(gone);
     await alarm.pause(timeout, world.clock);
@@ -183,7 +194,7 @@ async function follow(
   })();
   await watch.sampleUntil(new Alarm(gone));
   if (hasTimedOut) await limit;
-  return { end: await job.ended, hasTimedOut, left: await gone };
+  return { end: await ended, hasTimedOut, ranFor, left: await gone };
 }
 
 /**

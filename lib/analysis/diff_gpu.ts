@@ -92,8 +92,7 @@ function judgeReturned(evidence: GpuEvidence, { total }: AccountChange): GpuVerd
 }
 
 /** More is in use than before, no context says whose it is. */
-function judgeUnexplained(evidence: GpuEvidence, account: AccountChange): GpuVerdict {
-  const { left, others } = account;
+function judgeUnexplained(evidence: GpuEvidence, { left, others }: AccountChange): GpuVerdict {
   const { after, snapshots, rate, isTouched, isJobs } = evidence;
   if (rate && isTouched) return { kind: "still-releasing", rate };
   const by = snapshots.after.holders.filter((holder) => isJobs(holder.pid) && isMappedOn(holder, after.uuid));
@@ -101,7 +100,7 @@ function judgeUnexplained(evidence: GpuEvidence, account: AccountChange): GpuVer
   const dying = new Set(snapshots.after.ghosts.map(({ pid }) => pid).filter(isJobs));
   const seers = by.length + newcomers.length + dying.size;
   // That somebody still sees a GPU is no memory of the job's, whoever it is; between two snapshots it is none either.
-  if (left.ok && left.value <= seers * VISIBILITY_BYTES) return judgeReturned(evidence, account);
+  if (left.ok && left.value <= seers * VISIBILITY_BYTES) return { kind: "changed-by-others" };
   if (by.length > 0) return { kind: "held", by: by.map(({ pid }) => pid) };
   if (!isTouched) {
     return unknown("it is charged to no process, and the job was not seen on this GPU");

@@ -29,7 +29,7 @@ export function isolationNotes(input: IsolationInput, { jobs, violations }: Find
     ...machine.gpus.flatMap((gpu) => rankNotes(gpu, violations)),
     ...habitNotes(input, { jobs, violations }),
     ...touchNotes(input, jobs),
-    ...(tally.looks > 0 && allowed.length > 0 && !isUsed
+    ...(tally.looks > 0 && allowed.length > 0 && !isUsed && violations.length === 0
       ? ["The job had no context on the GPUs that it was given, so it was not put to the test"]
       : []),
     ...lookNotes(tally, machine),

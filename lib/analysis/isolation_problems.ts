@@ -10,6 +10,8 @@ import type { WatchedContext, WatchedGpu } from "./isolation_tally.ts";
 
 const NO_LOOK = absent("not-reported", "the job ended before a look was taken");
 
+const OVER_TOO_SOON = "The job was over before the first look at the GPUs";
+
 /** What concerns the machine as a whole. */
 export function generalProblems(
   { tally, machine, untold, allowed, patience }: IsolationInput,
@@ -20,7 +22,11 @@ export function generalProblems(
   const { count, reason } = tally.missed;
   const isAccounted = machine.gpus.every(({ uuid }) => tally.isAccounted(uuid));
   if (tally.looks === 0 && !isAccounted) {
-    note("the GPUs", reason ?? NO_LOOK, "No look at the GPUs was answered while the job ran");
+    note(
+      "the GPUs",
+      reason ?? NO_LOOK,
+      reason === undefined ? OVER_TOO_SOON : "No look at the GPUs was answered while the job ran",
+    );
   } else if (reason) {
     note(
       "the GPUs",

@@ -126,17 +126,21 @@ export interface Cleanup {
   readonly settleEnd: SettleEnd;
 }
 
+/** A command that was run, and how it ended. */
+export interface RanJob {
+  readonly command: readonly string[];
+  readonly end: ChildEnd;
+  readonly hasTimedOut: boolean;
+  readonly ranFor: Milliseconds;
+}
+
 /** One job, seen from before its start until its memory was back or did not come back. */
-export interface JobDiff {
+export interface JobDiff extends RanJob {
   /** When the look before the job was taken. */
   readonly takenAt: Reading<string>;
   readonly source: SourceName;
   readonly simulated: boolean;
   readonly host: Host;
-  readonly command: readonly string[];
-  readonly end: ChildEnd;
-  readonly hasTimedOut: boolean;
-  readonly ranFor: Milliseconds;
   readonly settledFor: Milliseconds;
   readonly settleEnd: SettleEnd;
   readonly interval: Milliseconds;

@@ -2,6 +2,7 @@
 import type { GpuIndex, GpuUuid, Pid } from "../core/ids.ts";
 import type { Reading } from "../core/reading.ts";
 import type { Bytes, Milliseconds } from "../core/units.ts";
+import type { RanJob } from "./diff.ts";
 import type { DeviceUse } from "./observation.ts";
 import type { Process } from "./process.ts";
 import type { Problem } from "./snapshot.ts";
@@ -119,6 +120,8 @@ export interface IsolationSuspicion {
 
 /** The verdict on a job. `isolated` only if every GPU was seen in every look, and nothing else was in doubt. */
 export interface IsolationVerdict {
+  /** The command that was run for it; absent for what ran already. */
+  readonly job?: RanJob;
   readonly verdict: IsolationVerdictKind;
   readonly threshold: Bytes;
   /** Looks that were taken, and the longest time between two: what lived shorter may not have been seen. */

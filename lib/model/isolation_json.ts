@@ -1,5 +1,8 @@
 /** A verdict on isolation as JSON, `gpuctl.verify-isolation/1`. */
 import { mapReading } from "../core/reading.ts";
+import { formatSignal } from "../core/signals.ts";
+import { quoteArguments } from "../core/text.ts";
+import type { RanJob } from "./diff.ts";
 import { encodeOwner } from "./encode.ts";
 import type { IsolatedGpu, IsolationSuspicion, IsolationVerdict, IsolationViolation } from "./isolation.ts";
 import { ReasonWriter } from "./reasons.ts";
@@ -15,6 +18,7 @@ export function encodeIsolation(
   const encoded: Omit<IsolationJson, "problems"> = {
     schema: "gpuctl.verify-isolation/1",
     simulated,
+    ...encodeRun(isolation.job),
     verdict,
     thresholdBytes: threshold,
     looks,
@@ -28,6 +32,22 @@ export function encodeIsolation(
     notes: [...notes],
   };
   return { ...encoded, problems: top.problems(problems) };
+}
+
+function encodeRun(
+  job: RanJob | undefined,
+): Pick<IsolationJson, "command" | "status" | "signal" | "timedOut" | "durationMs"> {
+  if (job === undefined) {
+    return { command: null, status: null, signal: null, timedOut: null, durationMs: null };
+  }
+  const { command, end, hasTimedOut, ranFor } = job;
+  return {
+    command: quoteArguments(command),
+    status: end.kind === "exited" ? end.status : null,
+    signal: end.kind === "killed" ? formatSignal(end.signal) : null,
+    timedOut: hasTimedOut,
+    durationMs: Math.round(ranFor),
+  };
 }
 
 function encodeGpu(

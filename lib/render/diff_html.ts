@@ -6,7 +6,7 @@ import { formatBytes, formatDuration } from "../core/units.ts";
 import type { GpuDiff, JobDiff } from "../model/diff.ts";
 import { type Chart, renderMemoryChart } from "./diff_chart.ts";
 import { renderJobDiff } from "./diff_text.ts";
-import { formatVerdict } from "./diff_verdict.ts";
+import { formatGpuVerdict } from "./diff_verdict.ts";
 import { escapeHtml } from "./html.ts";
 import { cellOfBytes, formatShortCommand } from "./snapshot_columns.ts";
 
@@ -79,7 +79,7 @@ function summaryTable({ gpus }: JobDiff): string {
       [gpu.before, gpu.peak, gpu.after, gpu.left].map((value) =>
         `<td class="number">${escapeHtml(cellOfBytes(value))}</td>`
       ).join("")
-    }<td${isBad(gpu) ? ' class="bad"' : ""}>${escapeHtml(printable(formatVerdict(gpu.verdict)))}</td></tr>`
+    }<td${isBad(gpu) ? ' class="bad"' : ""}>${escapeHtml(printable(formatGpuVerdict(gpu)))}</td></tr>`
   );
   const heads = ["Before", "Peak", "After", "Left"].map((head) =>
     `<th scope="col" class="number">${head}</th>`
@@ -109,7 +109,7 @@ function chartOf(gpu: GpuDiff, place: number, diff: JobDiff, series: MemorySerie
   const chart: Chart = {
     id: `gpu-${place}`,
     title: `Memory of GPU ${gpu.index} over time`,
-    description: `${peak}${printable(formatVerdict(gpu.verdict))}. The job ended after ${
+    description: `${peak}${printable(formatGpuVerdict(gpu))}. The job ended after ${
       formatDuration(diff.ranFor)
     }.`,
     slot: series.slot,

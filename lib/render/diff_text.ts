@@ -1,12 +1,10 @@
 /** A diff for a person: what was run, each GPU, who holds what is left, and the answer in the last line. */
 import { formatRanges } from "../core/ranges.ts";
 import { formatAbsent } from "../core/reading.ts";
-import { formatSignal } from "../core/signals.ts";
-import { plural, printable, quoteArguments, truncate } from "../core/text.ts";
+import { plural, printable } from "../core/text.ts";
 import { formatBytes, formatDuration } from "../core/units.ts";
 import type { EndOutcome } from "../model/cleanup.ts";
 import type {
-  ChildEnd,
   Cleanup,
   ContextChange,
   DiffVerdict,
@@ -20,12 +18,12 @@ import type { Problem } from "../model/snapshot.ts";
 import { PLAIN } from "./colour.ts";
 import { answerOfJob, answerOfSnapshots, endedPids } from "./diff_answer.ts";
 import { gpuDiffLines, leftoverLines, nameProcess, newHolderLines, remarkLines } from "./diff_verdict.ts";
+import { describeRun } from "./job_run.ts";
 import { formatProblem } from "./problem_text.ts";
 import { SIMULATED } from "./simulated.ts";
 import { cellOfBytes, formatShortCommand } from "./snapshot_columns.ts";
 import { type Column, layOutTable, type TableOptions } from "./table.ts";
 
-const COMMAND_WIDTH = 70;
 /** A job may have thousands of processes; those with the highest peaks say what it was. */
 const SHOWN_PROCESSES = 10;
 
@@ -78,20 +76,6 @@ function describeOrigin({ name, takenAt }: SnapshotOrigin): string {
 function joinBlocks(blocks: readonly (readonly string[])[]): string {
   return blocks.filter(({ length }) => length > 0).map((lines) => lines.map((line) => `${line}\n`).join(""))
     .join("\n");
-}
-
-function describeRun({ command, end, hasTimedOut, ranFor }: JobDiff): string {
-  const name = truncate(printable(quoteArguments(command)), COMMAND_WIDTH);
-  const time = formatDuration(ranFor);
-  return hasTimedOut
-    ? `${name}: ran out of time and was ended after ${time}`
-    : `${name}: ${describeEnd(end)} after ${time}`;
-}
-
-function describeEnd(end: ChildEnd): string {
-  return end.kind === "exited"
-    ? `ended with status ${end.status}`
-    : `was ended by ${formatSignal(end.signal)}`;
 }
 
 interface ProcessPeak {

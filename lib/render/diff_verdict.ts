@@ -53,6 +53,13 @@ export function formatVerdict(verdict: GpuVerdict): string {
   }
 }
 
+/** The verdict on a GPU; what it costs to be seen has words of its own. */
+export function formatGpuVerdict(gpu: GpuDiff): string {
+  return isSeenOnly(gpu) ? SEEN_ONLY : formatVerdict(gpu.verdict);
+}
+
+const SEEN_ONLY = "only what it costs to be seen by more processes";
+
 /** Whether all that changed on a GPU is that others see it now: some MiB each. */
 export function isSeenOnly({ verdict, others, left }: GpuDiff): boolean {
   return verdict.kind === "changed-by-others" && left.ok && left.value > 0 &&
@@ -78,7 +85,7 @@ const [BEFORE, AFTER]: readonly (readonly Column<GpuDiff>[])[] = [
 const VERDICT: Column<GpuDiff> = {
   title: "VERDICT",
   align: "left",
-  cell: ({ verdict }) => formatVerdict(verdict),
+  cell: formatGpuVerdict,
   tone: ({ verdict }) => TONES[verdict.kind],
 };
 const JOB_COLUMNS: readonly Column<GpuDiff>[] = [
@@ -93,7 +100,8 @@ const OTHERS: Column<GpuDiff> = {
 
 /** The GPUs on which something happened, a line each; the rest, and those that are merely seen by more processes, in one. */
 export function gpuDiffLines(gpus: readonly GpuDiff[], ofJob: boolean, options: TableOptions): string[] {
-  const shown = gpus.filter((gpu) => gpu.verdict.kind !== "unchanged" && !isSeenOnly(gpu));
+  const isAside = (gpu: GpuDiff) => isSeenOnly(gpu) && !(gpu.jobPeak.ok && gpu.jobPeak.value > 0);
+  const shown = gpus.filter((gpu) => gpu.verdict.kind !== "unchanged" && !isAside(gpu));
   const hasOthers = shown.some(({ others }) => others.ok && others.value !== 0);
   const columns = ofJob
     ? [...BEFORE ?? [], ...JOB_COLUMNS, ...AFTER ?? [], ...(hasOthers ? [OTHERS] : [])]
@@ -102,17 +110,13 @@ export function gpuDiffLines(gpus: readonly GpuDiff[], ofJob: boolean, options: 
   // A verdict is the last thing to cut: where there is no room it stands below, in full.
   const isWide = [whole.header, ...whole.rows].some((line) => widthOf(line) > (options.width ?? Infinity));
   const { header, rows } = layOutTable(shown, isWide ? columns : [...columns, VERDICT], options);
-  const seen = gpus.filter(isSeenOnly).map(({ index }) => index);
+  const seen = gpus.filter(isAside).map(({ index }) => index);
   const rest = gpus.filter(({ verdict }) => verdict.kind === "unchanged").map(({ index }) => index);
   const say = (text: string) => wrap(printable(text), { width: options.width, label: "" });
   return [
     ...(shown.length === 0 ? [] : [header, ...rows]),
-    ...(isWide
-      ? shown.flatMap((gpu) => say(`${nameIndexes([gpu.index])}: ${formatVerdict(gpu.verdict)}`))
-      : []),
-    ...(seen.length === 0
-      ? []
-      : say(`${nameIndexes(seen)}: only what it costs to be seen by more processes`)),
+    ...(isWide ? shown.flatMap((gpu) => say(`${nameIndexes([gpu.index])}: ${formatGpuVerdict(gpu)}`)) : []),
+    ...(seen.length === 0 ? [] : say(`${nameIndexes(seen)}: ${SEEN_ONLY}`)),
     ...(rest.length === 0 ? [] : [`${nameIndexes(rest)}: unchanged`]),
   ];
 }

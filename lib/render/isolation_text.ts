@@ -11,6 +11,7 @@ import type {
 } from "../model/isolation.ts";
 import { nameParty } from "../model/party.ts";
 import { PLAIN } from "./colour.ts";
+import { describeRun } from "./job_run.ts";
 import { wrap } from "./layout.ts";
 import { SIMULATED } from "./simulated.ts";
 import type { TableOptions } from "./table.ts";
@@ -24,7 +25,11 @@ export function renderIsolation(
   const sentences = (label: string, texts: readonly string[]) =>
     texts.flatMap((text) => wrap(printable(text), { width, label }));
   return joinBlocks([
-    [...(simulated ? [SIMULATED] : []), ...wrap(describeVerdict(isolation), { width, label: "" })],
+    [
+      ...(simulated ? [SIMULATED] : []),
+      ...(isolation.job ? wrap(describeRun(isolation.job), { width, label: "" }) : []),
+      ...wrap(describeVerdict(isolation), { width, label: "" }),
+    ],
     violations.flatMap((violation) => violationLines(violation, width)),
     titled(paint("RULES", "bold"), sentences("  ", (isolation.rules ?? []).map(describeRule))),
     titled(paint("SUSPICIOUS", "bold"), sentences("  ", suspicions.map(({ message }) => message))),

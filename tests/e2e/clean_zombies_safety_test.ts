@@ -91,12 +91,12 @@ test("gpuctl clean-zombies is 5 and ends nothing when it cannot record what it w
   assert.deepEqual(await complain("/dev/full"), [
     5,
     "",
-    `gpuctl: Cannot record in /dev/full: ENOSPC: no space left on device\n${RECORD_HINT}`,
+    `gpuctl: Cannot record in /dev/full: no space is left on the device\n${RECORD_HINT}`,
   ]);
   assert.deepEqual(await complain(`${file}/audit.jsonl`), [
     5,
     "",
-    `gpuctl: Cannot record in ${file}/audit.jsonl: Cannot use the folder ${file}: EEXIST: file already exists\n${RECORD_HINT}`,
+    `gpuctl: Cannot record in ${file}/audit.jsonl: Cannot use the folder ${file}: something else is there already\n${RECORD_HINT}`,
   ]);
   assert.ok(isRunning(readyPid), "something was ended without a record");
 });
@@ -231,7 +231,7 @@ test("gpuctl clean-zombies is 3 and ends nothing when the driver hangs", async (
     signal: null,
     stdout: "",
     stderr: "gpuctl: Cannot judge the holders: the driver gave no answer within 300 ms\n" +
-      "  hint: gpuctl snapshot shows what can be seen without it\n",
+      `  hint: gpuctl snapshot --source sim:${server.folder} shows what can be seen without it\n`,
   });
   assert.ok(isRunning(readyPid));
 });

@@ -1,15 +1,18 @@
 /** `gpuctl clean-zombies` on a simulated server: what it ends, what it spares, and what it tells. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { compileCLibrary } from "../support/c_program.ts";
 import { holdAtRest, isRunning, QUICKLY, readCleaning } from "../support/cleaning.ts";
 import { quoteArguments } from "../../lib/core/text.ts";
 import { gpuctlCommand } from "../support/binary.ts";
+import { widthOf } from "../../lib/render/layout.ts";
+import { parseDocument } from "../support/documents.ts";
 import { readLook } from "../support/look.ts";
 import { startProgram } from "../support/running_program.ts";
 import { startSim } from "../support/sim.ts";
+import { startOnTerminal } from "../support/terminal.ts";
 import { until } from "../support/until.ts";
 
 /** What one holder of a scene with 1 GiB is charged with: that and its context. */
@@ -86,7 +89,8 @@ test("gpuctl clean-zombies is 10 for memory of the dead that nobody may be ended
     10,
   );
   assert.deepEqual(acts, []);
-  assert.deepEqual(kept, [{ pid: readyPid, class: "inherited", why: 'is protected by "forked"' }]);
+  const why = 'is protected by "forked"';
+  assert.deepEqual(kept, [{ pid: readyPid, class: "inherited", why, spared: false }]);
   assert.deepEqual(ghosts.map(({ likelyHolders }) => likelyHolders.map(({ pid }) => pid)), [[readyPid]]);
   assert.ok(isRunning(readyPid));
 });
@@ -108,22 +112,22 @@ test("gpuctl clean-zombies ends by SIGKILL what ignores SIGTERM, once the grace 
 test("gpuctl clean-zombies spares what its options leave out, and says which", async () => {
   await using server = await startSim({ gpus: 2 });
   const { readyPid } = await holdAtRest(server, { scene: "spawn-orphans" });
-  const whyKept = async (...options: string[]) => {
-    const { acts, kept } = readCleaning(await server.run([...QUICKLY, "--yes", ...options]), 0);
+  const whyKept = async (options: readonly string[], expected = 0) => {
+    const { acts, kept } = readCleaning(await server.run([...QUICKLY, "--yes", ...options]), expected);
     assert.deepEqual(acts, []);
     return [...new Set(kept.map(({ why }) => why))];
   };
-  assert.deepEqual(await whyKept("--min-age", "1h"), ["is younger than 3600 s"]);
-  assert.deepEqual(await whyKept("--min-bytes", "100GiB"), ["holds less than the minimum"]);
-  assert.deepEqual(await whyKept("--user", "nobody"), ["belongs to another user"]);
-  assert.deepEqual(await whyKept("--pid", "1"), ["was not named"]);
-  assert.deepEqual(await whyKept("--protect", "sim worker"), ['is protected by "sim worker"']);
-  assert.deepEqual(await whyKept("--class", "inherited"), [
+  assert.deepEqual(await whyKept(["--min-age", "1h"], 10), ["is younger than 3600 s"]);
+  assert.deepEqual(await whyKept(["--min-bytes", "100GiB"]), ["holds less than the minimum"]);
+  assert.deepEqual(await whyKept(["--user", "nobody"]), ["belongs to another user"]);
+  assert.deepEqual(await whyKept(["--pid", "1"]), ["was not named"]);
+  assert.deepEqual(await whyKept(["--protect", "sim worker"]), ['is protected by "sim worker"']);
+  assert.deepEqual(await whyKept(["--class", "inherited"]), [
     "was started by multiprocessing (spawn_main … --multiprocessing-fork)",
   ]);
   assert.ok(isRunning(readyPid));
   const { status, stdout } = await server.run(["clean-zombies"]);
-  assert.equal(status, 0);
+  assert.equal(status, 10);
   assert.match(stdout, /^Nothing may be ended: 2 of 2 holders left behind, spared for the reasons above\.$/m);
 });
 
@@ -131,10 +135,64 @@ test("gpuctl clean-zombies --pid takes a young process without --min-age 0s; wit
   await using server = await startSim({ gpus: 1 });
   const { readyPid } = await holdAtRest(server, { scene: "zombie-leader" });
   const words = ["clean-zombies", "--json", "--confirm", "100ms", "--yes"];
-  const spared = readCleaning(await server.run(words), 0);
-  assert.deepEqual(spared.kept, [{ pid: readyPid, class: "zombie-leader", why: "is younger than 30 s" }]);
+  const { kept } = readCleaning(await server.run(words), 10);
+  const why = "is younger than 30 s";
+  assert.deepEqual(kept, [{ pid: readyPid, class: "zombie-leader", why, spared: true }]);
   const named = readCleaning(await server.run([...words, "--pid", String(readyPid)]), 0);
   assert.deepEqual(named.acts.map(({ pid, outcome }) => [pid, outcome]), [[readyPid, "ended"]]);
+});
+
+test("gpuctl clean-zombies is 3 for a process or a user that is not there, and ends nobody for it", async () => {
+  await using server = await startSim({ gpus: 1 });
+  const { readyPid } = await holdAtRest(server, { scene: "forked-child" });
+  const snapshot = `gpuctl snapshot --source sim:${server.folder}`;
+  assert.deepEqual(await server.run([...QUICKLY, "--yes", "--pid", `${readyPid},4194000`]), {
+    status: 3,
+    signal: null,
+    stdout: "",
+    stderr:
+      `gpuctl: Cannot clean up PID 4194000: there is no such process\n  hint: ${snapshot} shows who holds what\n`,
+  });
+  const nobody = await server.run([...QUICKLY, "--yes", "--user", "root,nosuch"]);
+  assert.deepEqual([nobody.status, nobody.stderr.split("\n")[0]], [
+    3,
+    'gpuctl: Cannot clean up for the user "nosuch": this machine has no such user',
+  ]);
+  assert.ok(isRunning(readyPid));
+});
+
+test("gpuctl clean-zombies --pid says of a dead process who may keep its memory", async () => {
+  await using server = await startSim({ gpus: 1 });
+  const { readyPid } = await holdAtRest(server, { scene: "forked-child" });
+  const { ghosts } = readLook(await server.run(["snapshot", "--json"]));
+  const [dead] = ghosts;
+  assert.ok(dead);
+  const { status, stderr } = await server.run([...QUICKLY, "--pid", String(dead.pid)]);
+  assert.deepEqual([status, stderr], [
+    3,
+    `gpuctl: Cannot clean up PID ${dead.pid}: it is dead, and its memory is still held\n` +
+    `  hint: name who may keep it: gpuctl clean-zombies --source sim:${server.folder} --pid ${readyPid}\n`,
+  ]);
+});
+
+test("gpuctl clean-zombies writes its report to a file, for its owner alone", async () => {
+  await using server = await startSim({ gpus: 1 });
+  const path = join(server.folder, "report.json");
+  const { status, stdout } = await server.run([...QUICKLY, "-o", path]);
+  assert.deepEqual([status, stdout, statSync(path).mode & 0o777], [0, "", 0o600]);
+  assert.deepEqual(parseDocument<{ acts: unknown[] }>(readFileSync(path, "utf8")).acts, []);
+});
+
+test("gpuctl clean-zombies keeps to its terminal, and says there what it waits for", async () => {
+  await using server = await startSim({ gpus: 1 });
+  await holdAtRest(server, { scene: "forked-child" });
+  const clean = [...gpuctlCommand(), "clean-zombies", "--min-age", "0s", "--confirm", "1s"] as const;
+  await using run = startOnTerminal([clean[0] ?? "", ...clean.slice(1)], { ...server, columns: 60 });
+  const { status } = await run.ended;
+  assert.equal(status, 10);
+  const lines = run.stdout.split("\r\n");
+  assert.equal(lines[0], "gpuctl: waiting for the second of the two judgements, at most 1 s");
+  assert.deepEqual(lines.slice(1).filter((line) => widthOf(line) > 60), []);
 });
 
 test("gpuctl clean-zombies never says clean where a GPU could not be read: 3", async () => {

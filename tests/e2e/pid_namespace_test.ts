@@ -33,6 +33,6 @@ test("clean-zombies judges a server that was made in the same PID namespace", NE
   const { status, stdout } = await runInNewNamespace(script, env);
   assert.deepEqual([status, stdout], [
     0,
-    "Simulated server.\nNothing to clean: 0 holders, none of them left behind.\n",
+    "SIMULATED SERVER: no real GPU is behind these numbers\nNothing to clean: 0 holders, none of them left behind.\n",
   ]);
 });

@@ -79,17 +79,17 @@ test("gpuctl snapshot -o says why it cannot write, and leaves nothing half-writt
   assert.deepEqual(await complain(missing), [
     3,
     "",
-    `gpuctl: Cannot write ${missing}: ENOENT: no such file or directory\n`,
+    `gpuctl: Cannot write ${missing}: there is no such directory\n`,
   ]);
   assert.deepEqual(await complain(folder.path), [
     3,
     "",
-    `gpuctl: Cannot write ${folder.path}: EISDIR: illegal operation on a directory\n`,
+    `gpuctl: Cannot write ${folder.path}: it is a directory\n`,
   ]);
   assert.deepEqual(await complain("/dev/full"), [
     3,
     "",
-    "gpuctl: Cannot write /dev/full: ENOSPC: no space left on device\n",
+    "gpuctl: Cannot write /dev/full: no space is left on the device\n",
   ]);
   assert.deepEqual(readdirSync(folder.path), []);
 });
@@ -111,7 +111,7 @@ test("gpuctl snapshot -o is 4 where this user may not write", NEEDS_ROOT, async 
     ],
     withRuntime({ env: { GPUCTL_SOURCE: "-", HOME: folder.path }, cwd: "/", input: VERSION_1 }),
   );
-  const stderr = `gpuctl: Cannot write ${path}: EACCES: permission denied\n`;
+  const stderr = `gpuctl: Cannot write ${path}: permission denied\n`;
   assert.deepEqual(ended, { status: 4, signal: null, stdout: "", stderr });
   assert.deepEqual(readdirSync(folder.path), []);
 });

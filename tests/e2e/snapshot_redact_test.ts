@@ -42,10 +42,10 @@ test("gpuctl snapshot --redact takes the names out of saved nvidia-smi text, eve
     "smi.csv",
     `gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n${uuid}, 812, /home/zoe/falcon, 520 MiB\n`,
   );
-  // Two outputs in one file: the second one's rows are taken for GPUs.
+  // Two outputs in one file, the second without a header: its row is taken for a GPU.
   const mixed = folder.write(
     "mixed.csv",
-    `index, uuid, name\n0, ${uuid}, NVIDIA H200\n${readFileSync(source, "utf8")}`,
+    `index, uuid, name\n0, ${uuid}, NVIDIA H200\n${uuid}, 812, /home/zoe/falcon\n`,
   );
   for (const [file, seen] of [[source, "/home/part-1/part-2"], [mixed, "NVIDIA H200"]] as const) {
     const { status, stdout } = await runGpuctl(["snapshot", "--source", file, "--redact", "--json"]);

@@ -41,10 +41,48 @@ async function lookWith(faults: string, ...options: string[]): Promise<Look> {
   return readLook(await server.run(["snapshot", "--json", ...options]));
 }
 
-test("gpuctl snapshot says which GPU is lost, and shows the others", async () => {
-  const look = await lookWith("[gpu.1]\nlost = true");
+test("gpuctl snapshot has a place for a GPU that is lost in every format, and is 3", async () => {
+  await using server = await startSim({ gpus: 3, faults: "[gpu.1]\nlost = true" });
+  const look = readLook(await server.run(["snapshot", "--json"]), 3);
   assert.deepEqual(look.gpus.map(({ index }) => index), [0, 2]);
+  assert.deepEqual(look.unreadableGpus, [{ index: 1, why: "lost", detail: "GPU is lost" }]);
   assert.deepEqual(problemsOf(look), ["GPU 1 cannot be read"]);
+
+  const [table, csv, prometheus] = await Promise.all([
+    server.run(["snapshot"]),
+    server.run(["snapshot", "--format", "csv"]),
+    server.run(["snapshot", "--format", "prometheus"]),
+  ]);
+  assert.deepEqual([table.status, csv.status, prometheus.status], [3, 3, 3]);
+  assert.match(table.stdout, /^ {2}0 .*\n {2}1 {2}LOST +\? +\? +\? +\?\n {2}2 /m);
+  assert.match(
+    table.stdout,
+    /^1 of 3 GPUs has fallen off the bus: gpuctl reset-gpu 1\. 0 B of .* in use on 2 of 3 GPUs; not known on the rest\./m,
+  );
+  assert.match(csv.stdout, /,unreadable-gpu,,1,/);
+  assert.match(prometheus.stdout, /^gpuctl_gpu_unreadable\{index="1",why="lost"\} 1$/m);
+});
+
+test("gpuctl snapshot judges only the GPUs that were asked for, and takes one that is lost by its index", async () => {
+  await using server = await startSim({ gpus: 3, faults: "[gpu.1]\nlost = true" });
+  const look = async (list: string, status: number) => {
+    const { gpus, unreadableGpus } = readLook(
+      await server.run(["snapshot", "--json", "--gpu", list]),
+      status,
+    );
+    return [gpus.map(({ index }) => index), unreadableGpus?.map(({ index }) => index)];
+  };
+  assert.deepEqual(await look("0,2", 0), [[0, 2], []]);
+  assert.deepEqual(await look("1", 3), [[], [1]]);
+  assert.deepEqual(await look("0-1", 3), [[0], [1]]);
+});
+
+test("gpuctl snapshot names the GPUs where all of them are lost", async () => {
+  await using server = await startSim({ gpus: 2, faults: "[gpu.0]\nlost = true\n[gpu.1]\nlost = true" });
+  const { status, stdout } = await server.run(["snapshot"]);
+  assert.equal(status, 3);
+  assert.match(stdout, /^2 of 2 GPUs have fallen off the bus: gpuctl reset-gpu 0-1\. /m);
+  assert.doesNotMatch(stdout, /No GPU was seen/);
 });
 
 test("gpuctl snapshot says that a GPU needs a reset", async () => {
@@ -154,22 +192,23 @@ test("gpuctl snapshot --gpu is 3 for a GPU that is not there, and 2 for what is 
     const { status, stdout, stderr } = await server.run(["snapshot", "--gpu", list]);
     return [status, stdout, stderr];
   };
-  const invalid = (list: string, why: string) => [
+  const invalid = (why: string) => [
     2,
     "",
-    `gpuctl: option '--gpu <list>' argument '${list}' is invalid. ${why}\n`,
+    `gpuctl: Cannot use --gpu: ${why}\n  hint: gpuctl snapshot --help says what it takes\n`,
   ];
   assert.deepEqual(await complain("1-3"), [
     3,
     "",
-    "gpuctl: Cannot select GPU 1-3: this machine has GPU 0-1\n  hint: gpuctl snapshot lists the GPUs\n",
+    "gpuctl: Cannot select GPU 1-3: this machine has GPU 0-1\n" +
+    `  hint: gpuctl snapshot --source sim:${server.folder} lists the GPUs\n`,
   ]);
   assert.deepEqual(
     await complain("first"),
-    invalid("first", 'Cannot parse "first" as a GPU: expected an index, a range, a UUID or a PCI address'),
+    invalid('Cannot parse "first" as a GPU: expected an index, a range, a UUID or a PCI address'),
   );
   assert.deepEqual(
     await complain("3-1"),
-    invalid("3-1", 'Cannot parse "3-1" as GPUs: the range runs backwards'),
+    invalid('Cannot parse "3-1" as GPUs: the range runs backwards'),
   );
 });

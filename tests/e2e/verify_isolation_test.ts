@@ -132,7 +132,7 @@ test("verify-isolation is 3 when a job is over before anybody has looked", async
   const { status, report } = await verify(sim, ["/bin/true"], { options: ["--gpu", "0"] });
 
   assert.deepEqual([status, report.verdict], [3, "unproven"]);
-  assert.deepEqual(report.problems[0]?.message, "No look at the GPUs was answered while the job ran");
+  assert.deepEqual(report.problems[0]?.message, "The job was over before the first look at the GPUs");
 });
 
 test("verify-isolation leaves the last word to a job that fails, and has the statuses of timeout and env", async () => {
@@ -216,7 +216,7 @@ test("verify-isolation --lint needs no GPU and is 10 for trouble, 0 for none and
     status: 3,
     signal: null,
     stdout: "",
-    stderr: `gpuctl: Cannot read ${folder.path}/none.py: ENOENT: no such file or directory\n`,
+    stderr: `gpuctl: Cannot read ${folder.path}/none.py: there is no such file\n`,
   });
 });
 

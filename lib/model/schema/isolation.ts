@@ -7,6 +7,7 @@ import {
   BYTES,
   COUNT,
   described,
+  FLAG,
   GPU_INDEX,
   GPU_UUID,
   list,
@@ -76,6 +77,14 @@ const SUSPICION = record({
 export const ISOLATION_SCHEMA = record({
   schema: versionOf(ISOLATION_SCHEMA_NAME),
   simulated: SIMULATED,
+  command: described(
+    NULLABLE_TEXT,
+    "The command that was run, quoted for a POSIX shell; null for what ran already",
+  ),
+  status: described(v.nullable(COUNT), "Its exit status; null if a signal ended it"),
+  signal: described(NULLABLE_TEXT, "The signal that ended it, if one did"),
+  timedOut: described(v.nullable(FLAG), "Whether its time ran out (--timeout)"),
+  durationMs: described(v.nullable(MILLISECONDS), "Milliseconds that it ran"),
   verdict: described(VERDICT, "isolated only if every GPU was seen in every look"),
   thresholdBytes: described(BYTES, "Bytes up to which a context is tolerated"),
   looks: described(COUNT, "How many looks were taken"),

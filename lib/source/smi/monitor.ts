@@ -93,11 +93,9 @@ function addRow(
   }
   const memory = withUnit(value("fb"), "MiB");
   if (part.kind === "dmon") {
+    if (memory !== undefined) gpu.fields.set("memory.used", memory);
     const busy = withUnit(value("sm"), "%");
-    for (const [name, reading] of [["memory.used", memory], ["utilization.gpu", busy]] as const) {
-      if (reading === undefined) gpu.fields.delete(name);
-      else gpu.fields.set(name, reading);
-    }
+    if (busy !== undefined) gpu.fields.set("utilization.gpu", busy);
     return;
   }
   const listing = isFirst || !gpu.listing ? emptyListing("named") : gpu.listing;

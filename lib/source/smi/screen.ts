@@ -7,9 +7,9 @@
 const PIECE =
   // deno-lint-ignore no-control-regex -- control characters are what it reads
   /\x1b\[([0-?]*)[ -/]*([@-~])|\x1b(?:[\]PX^_][^\x07\x1b\r\n]*(?:\x07|\x1b\\)|[ -/]*[0-~])|[\b\t\r\n]|[^\x1b\b\t\r\n]+|\x1b/g;
-/** Sequences that move the cursor or change what is on the screen, where the rest only changes how it looks. */
+/** Sequences that move the cursor. The rest changes how a text looks, or like `ESC [ K`, which `grep` prints, nothing at its end. */
 // deno-lint-ignore no-control-regex -- control characters are what it looks for
-const MOVES = /\x1b\[[0-9;]*[@A-HJ-MPSTXZ`abdef]|\x1b\[\?(?:1049|1047|47)[hl]|\x1b[DEMc]|\x08/;
+const MOVES = /\x1b\[[0-9;]*[@A-HJLMPSTXZ`abdef]|\x1b\[\?(?:1049|1047|47)[hl]|\x1b[DEMc]|\x08/;
 /** Larger than any terminal. A recording may name any place, and each change of a line copies it. */
 const MOST_ROWS = 1000;
 const MOST_COLUMNS = 2000;
@@ -114,6 +114,8 @@ class Screen {
         return this.#replace(count, "");
       case "@":
         return this.#replace(0, " ".repeat(Math.min(count, MOST_COLUMNS)));
+      case "Z":
+        return this.#moveTo(row, (Math.ceil(column / TAB) - count) * TAB);
       case "K":
         return this.#eraseLine(first);
       case "J":

@@ -214,19 +214,61 @@ test("diffJob() takes 3 MiB beside a newcomer that merely sees the GPU for the n
   assert.deepEqual(gpuOf(diff).verdict, { kind: "changed-by-others" });
 });
 
-test("diffJob() holds 3 MiB against a process of the job that still sees the GPU", () => {
+test("diffJob() takes 3 MiB beside a process of the job that still sees the GPU for what that costs", () => {
   const lingerer: ProcessSpec = { pid: 905, touch: "visible", parent: 99_999 };
+  const tellWith = (usedMib: number) =>
+    tell({
+      before: IDLE,
+      run: [[100, { processes: [worker, lingerer] }]],
+      after: { processes: [lingerer], gpus: [{ usedMib }] },
+      job: [900, 905],
+      alive: [905],
+    });
+  const seen = tellWith(3);
+  assert.deepEqual(gpuOf(seen).verdict, { kind: "changed-by-others" });
+  assert.deepEqual([seen.leftovers, seen.lingerers.map(({ pid }) => pid)], [[], [905]]);
+
+  const held = tellWith(700);
+  assert.deepEqual(gpuOf(held).verdict, { kind: "held", by: [905] });
+  assert.deepEqual(held.leftovers.map(({ why }) => why), [
+    "has GPU 0 mapped, where memory is charged to no process",
+  ]);
+});
+
+test("diffJob() says once what a leftover has on several GPUs", () => {
+  const left: ProcessSpec = { pid: 905, touch: "visible", on: [0, 1, 3], parent: 99_999 };
+  const gpus = [{}, {}, {}, {}];
+  const grown = [{ usedMib: 700 }, { usedMib: 700 }, {}, { usedMib: 700 }];
   const diff = tell({
-    before: IDLE,
-    run: [[100, { processes: [worker, lingerer] }]],
-    after: { processes: [lingerer], gpus: [{ usedMib: 3 }] },
+    before: { processes: [], gpus },
+    run: [[100, { processes: [worker, left], gpus }]],
+    after: { processes: [left], gpus: grown },
     job: [900, 905],
     alive: [905],
   });
 
-  assert.deepEqual(gpuOf(diff).verdict, { kind: "held", by: [905] });
   assert.deepEqual(diff.leftovers.map(({ why }) => why), [
-    "has GPU 0 mapped, where memory is charged to no process",
+    "has GPU 0-1,3 mapped, where memory is charged to no process",
+  ]);
+});
+
+test("diffJob() does not blame who was on the GPU before for what is listed with the job's dead", () => {
+  const older: ProcessSpec[] = [stranger(1000), { ...stranger(1000), pid: 310 }];
+  const diff = tell({
+    before: { processes: older },
+    run: [[100, { processes: [...older, worker] }]],
+    after: { processes: older, dead: [{ pid: 900, mib: 4096 }] },
+    job: [900],
+    settleEnd: "limit",
+  });
+
+  assert.deepEqual(gpuOf(diff).verdict, { kind: "held-by-nobody-visible", listed: [900] });
+  assert.deepEqual(diff.leftovers, []);
+  assert.deepEqual(diff.notes, [
+    `PID ${
+      older.map(({ pid }) => pid).sort().join(", ")
+    } had GPU 0 mapped before the job began: whether a part of ` +
+    "this was shared with them (CUDA IPC) cannot be told.",
   ]);
 });
 

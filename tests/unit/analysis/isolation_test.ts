@@ -149,7 +149,7 @@ test("judgeIsolation() lists everything that could not be seen", () => {
     assert.ok(judged.gpus.every(({ verdict }) => verdict !== "violated"));
     return judged.problems.map(({ message }) => message);
   };
-  assert.deepEqual(problems({ looks: [] }), ["No look at the GPUs was answered while the job ran"]);
+  assert.deepEqual(problems({ looks: [] }), ["The job was over before the first look at the GPUs"]);
   assert.deepEqual(problems({ looks: [absent("timed-out")] }), [
     "No look at the GPUs was answered while the job ran",
   ]);
@@ -270,6 +270,11 @@ test("encodeIsolation() writes null and its reason for what is not known", () =>
   assert.deepEqual(JSON.parse(JSON.stringify(encoded)), {
     schema: "gpuctl.verify-isolation/1",
     simulated: false,
+    command: null,
+    status: null,
+    signal: null,
+    timedOut: null,
+    durationMs: null,
     verdict: "isolated",
     thresholdBytes: 0,
     looks: 2,
@@ -290,4 +295,22 @@ test("encodeIsolation() writes null and its reason for what is not known", () =>
       message: `growthBytes of GPU ${index} is not known: not asked for`,
     })),
   });
+});
+
+test("encodeIsolation() says of a command that was run how it ended", () => {
+  const job = {
+    command: ["sh", "-c", "exit 7"],
+    end: { kind: "exited", status: 7 },
+    hasTimedOut: false,
+    ranFor: milliseconds(512.3),
+  } as const;
+  const { command, status, signal, timedOut, durationMs } = encodeIsolation({ ...judge(clean()), job }, {
+    simulated: false,
+  });
+  assert.deepEqual([command, status, signal, timedOut, durationMs], ["sh -c 'exit 7'", 7, null, false, 512]);
+  const killed = encodeIsolation(
+    { ...judge(clean()), job: { ...job, end: { kind: "killed", signal: 15 } } },
+    { simulated: false },
+  );
+  assert.deepEqual([killed.status, killed.signal], [null, "SIGTERM"]);
 });

@@ -3,8 +3,11 @@ import { test } from "node:test";
 import { attribute } from "../../../lib/analysis/attribute.ts";
 import { diffSnapshots } from "../../../lib/analysis/diff_snapshots.ts";
 import { absent, known } from "../../../lib/core/reading.ts";
-import { byteChange, bytes, milliseconds } from "../../../lib/core/units.ts";
-import type { GpuVerdict, JobDiff } from "../../../lib/model/diff.ts";
+import { byteChange, bytes, clockTicks, milliseconds } from "../../../lib/core/units.ts";
+import type { EndOutcome } from "../../../lib/model/cleanup.ts";
+import type { GpuVerdict, JobDiff, SettleEnd } from "../../../lib/model/diff.ts";
+import { PLAIN } from "../../../lib/render/colour.ts";
+import { widthOf } from "../../../lib/render/layout.ts";
 import { renderJobDiff, renderSnapshotDiff } from "../../../lib/render/diff_text.ts";
 import { formatVerdict } from "../../../lib/render/diff_verdict.ts";
 import { assertGolden } from "../../support/golden.ts";
@@ -62,6 +65,75 @@ test("renderJobDiff() tells what ending the leftovers brought", () => {
   };
 
   assertGolden("diff/cleaned.txt", renderJobDiff(diff));
+});
+
+test("renderJobDiff() says of leftovers that were ended how much came back, and of others that they were not", () => {
+  const lastLine = (freedMib: number, outcome: EndOutcome) => {
+    const diff: JobDiff = {
+      ...tell(LEAK),
+      cleanup: {
+        acts: [{ pid: pid(910), startTicks: clockTicks(9100), outcome, signal: "SIGTERM" }],
+        freed: known(bytes(freedMib * MIB)),
+        took: milliseconds(108),
+        settleEnd: "settled",
+      },
+    };
+    return renderJobDiff(diff).trimEnd().split("\n").at(-1);
+  };
+
+  assert.equal(
+    lastLine(40_960, "ended"),
+    "40 GiB was left on GPU 0; gpuctl ended PID 910 and it came back.",
+  );
+  assert.equal(
+    lastLine(1024, "ended"),
+    "40 GiB was left on GPU 0; gpuctl ended PID 910, and 1 GiB came back.",
+  );
+  assert.equal(
+    lastLine(0, "survived"),
+    "40 GiB was left on GPU 0; gpuctl could not end what holds it.",
+  );
+});
+
+test("renderJobDiff() says left behind only of memory that had stopped coming back", () => {
+  const story = { ...LEAK, after: two([], { dead: [{ pid: 900, mib: 40_960 }] }) };
+  const lastLine = (settleEnd: SettleEnd) =>
+    renderJobDiff(tell({ ...story, settleEnd })).trimEnd().split("\n").at(-1);
+
+  assert.equal(lastLine("stalled"), "40 GiB was left behind on GPU 0.");
+  assert.equal(
+    lastLine("limit"),
+    "40 GiB was not back on GPU 0 when the wait ended: a longer --settle tells whether it comes back.",
+  );
+});
+
+test("renderJobDiff() names only GPUs with memory on them, and sets apart those that are merely seen", () => {
+  const eight = (processes: readonly ProcessSpec[], more: Partial<MachineSpec> = {}): MachineSpec => ({
+    gpus: Array.from({ length: 8 }, () => ({})),
+    processes,
+    ...more,
+  });
+  const left: ProcessSpec = { ...child, sees: [1, 2, 3] };
+  const gpus = [{}, { usedMib: 3 }, { usedMib: 3 }, { usedMib: 3 }, {}, {}, {}, {}];
+  const text = renderJobDiff(tell({
+    ...LEAK,
+    before: eight([]),
+    run: [[100, eight([worker, left])]],
+    after: eight([GPUCTL, left], { gpus, dead: [{ pid: 900, mib: 40_960 }] }),
+  }));
+
+  assert.match(
+    text,
+    /^GPU 1-3: only what it costs to be seen by more processes\nGPU 4-7: unchanged$/m,
+  );
+  assert.match(text, /^40 GiB was left behind on GPU 0\.$/m);
+});
+
+test("renderJobDiff() keeps to the width of a terminal, and no verdict is cut", () => {
+  const text = renderJobDiff(tell(LEAK), { width: 60, paint: PLAIN });
+
+  assert.deepEqual(text.split("\n").filter((line) => widthOf(line) > 60), []);
+  assert.match(text, /^GPU 0: held by PID 910$/m);
 });
 
 test("renderJobDiff() says what could not be seen where it bears on the verdict, and only there", () => {
@@ -161,4 +233,23 @@ test("renderJobDiff() never shows a change of bytes as a size", () => {
   };
 
   assert.match(renderJobDiff({ ...diff, gpus: [changed, ...rest] }), / -5 MiB {2}changed by others$/m);
+});
+
+test("renderSnapshotDiff() says left behind of nobody who is at work", () => {
+  const named = (name: string, machine: MachineSpec) => ({ name, snapshot: attribute(observe(machine)) });
+  const live: ProcessSpec = { pid: 7, touch: "context", mib: 800, on: [1], parent: 6 };
+  const after = two([{ pid: 6 }, live, GPUCTL, child], { dead: [{ pid: 900, mib: 4096 }] });
+  const text = renderSnapshotDiff(
+    diffSnapshots(named("before.json", two([])), named("now", after), TOLERANCE),
+  );
+
+  assert.deepEqual(
+    text.split("\n").filter((line) => /^(LEFT|HELD|PID \d)/.test(line)),
+    [
+      "LEFT BEHIND",
+      "PID 910  inherited  python3.12 train.py",
+      "HELD NOW AND NOT BEFORE",
+      "PID 7  live  python3.12 train.py",
+    ],
+  );
 });

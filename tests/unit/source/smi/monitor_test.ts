@@ -40,11 +40,18 @@ test("parseSmiText() forgets what pmon showed of a GPU in an earlier round", () 
       "    0        124     C  6000   python",
       "    1          -     -     -   -     ",
     ],
+    [
+      "    0        123     C  5000   python",
+      "    1         77     C  5000   python",
+      "    0        124     C  6000   python",
+      "    0        123     C  5001   python",
+    ],
   ].map((rows) => read(header, ...rows).gpus?.map(({ contexts }) => contexts));
   assert.deepEqual(rounds, [
     [[]],
     [["124 compute 5000 MiB python"]],
     [["124 compute 6000 MiB python"], []],
+    [["124 compute 6000 MiB python", "123 compute 5001 MiB python"], ["77 compute 5000 MiB python"]],
   ]);
 });
 

@@ -65,6 +65,7 @@ test("replayRecording() does what a terminal does", () => {
     ["abc\x1b[2G\x1b[K", "a"],
     ["abc\x1b[2G\x1b[1K", "  c"],
     ["abc\x1b[2K", ""],
+    ["abcdefghij\x1b[Zx\x1b[2Zy", "ybcdefghxj"],
     ["a\nb\nc\x1b[1;1H\x1b[1B\x1b[Jx", "a\nx\n"],
     ["a\tb\b\x1b[Ex", "a       b\nx"],
     ["one\x1b[2J\x1b[Htwo", "one\ntwo"],
@@ -104,10 +105,13 @@ test("replayRecording() refuses a screen larger than any, however short its reco
 });
 
 test("isRecording() is false of colours and titles", () => {
-  assert.deepEqual(["\x1b[1;31ma\x1b[0m", "\x1b]0;a\x07", "\x1b[?2004h", "a\r\n"].map(isRecording), [
-    false,
-    false,
-    false,
-    false,
-  ]);
+  assert.deepEqual(
+    ["\x1b[1;31m\x1b[Ka\x1b[m\x1b[K", "\x1b]0;a\x07", "\x1b[?2004h", "a\r\n"].map(isRecording),
+    [
+      false,
+      false,
+      false,
+      false,
+    ],
+  );
 });
