@@ -307,7 +307,7 @@ test("verify-isolation refuses names of nobody, and what nobody said which GPUs 
   assert.deepEqual(await refusal("--slurm-job", String(JOB)), [
     3,
     `gpuctl: Cannot judge Slurm job ${JOB}: nothing of it runs here\n` +
-    "  hint: gpuctl snapshot --json says of every holder to whom it belongs",
+    `  hint: gpuctl snapshot --source sim:${server.folder} --json says of every holder to whom it belongs`,
   ]);
   assert.deepEqual(await refusal("--user", "root"), [2, "--gpu does not say which GPUs are theirs"]);
   assert.deepEqual(await refusal("--unit", "a.service"), [2, "--gpu does not say which GPUs are theirs"]);
