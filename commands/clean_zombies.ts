@@ -1,12 +1,12 @@
 /** `gpuctl clean-zombies`: ends what was left behind, and nothing else. */
 import { type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
-import { endingOf, isProven } from "../lib/analysis/cleanup_ending.ts";
+import { endingOf } from "../lib/analysis/cleanup_ending.ts";
 import { DEFAULT_CLASSES, type EndingPolicy, WIDENING_CLASSES } from "../lib/analysis/ending.ts";
 import type { Ending } from "../lib/core/errors.ts";
 import { bytes, milliseconds } from "../lib/core/units.ts";
-import type { Cleanup, EndOutcome } from "../lib/model/cleanup.ts";
 import type { HolderClass } from "../lib/model/snapshot.ts";
-import type { Terminal, World } from "../lib/world/ports.ts";
+import type { World } from "../lib/world/ports.ts";
+import { tellCleanup } from "./clean_zombies_report.ts";
 import {
   chooseGpus,
   deadlineOption,
@@ -108,7 +108,7 @@ export function cleanZombiesOptions() {
 const STATUSES = `
 Exit status:
   0    nothing to clean, or all of it cleaned; and all that this rests on was seen
-  3    nothing was found, and not all could be seen; or no driver answers, or what was named is not there
+  3    not all that this rests on could be seen; or no driver answers, or what was named is not there
   4    permission
   5    refused: another run is at work, nothing can be recorded, or the host's processes cannot be seen from here
   6    something that was to be ended was not, or its memory did not come back
@@ -156,83 +156,9 @@ export function cleanZombiesCommand(world: World, end: (ending: Ending) => void)
         ...world,
         audit: world.openAuditLog(options.auditLog, source),
       });
-      await tell(cleanup, options, world);
+      await tellCleanup(cleanup, options, world);
       end(endingOf(cleanup));
     });
-}
-
-interface ReportOptions {
-  readonly json?: true | undefined;
-  readonly quiet?: true | undefined;
-  readonly output?: string | undefined;
-}
-
-/** For a person the whole plan; for the journal one line an act, and silence when all is clean. */
-async function tell(
-  cleanup: Cleanup,
-  { json, quiet, output }: ReportOptions,
-  { terminal, files }: Pick<World, "terminal" | "files">,
-): Promise<void> {
-  const isForJournal = terminal.isJournal && !json;
-  if (isForJournal) { for (const line of await journalLines(cleanup)) terminal.err(line); }
-  if (output === undefined) {
-    const isSilent = quiet === true && !json && isClean(cleanup);
-    if (!isForJournal && !isSilent) terminal.out(await renderReport(cleanup, json, terminal.screen));
-    return;
-  }
-  const report = await renderReport(cleanup, json, undefined);
-  try {
-    files.writeWhole(output, report);
-  } catch (error) {
-    // What was done must not be lost with the file that was to tell of it.
-    terminal.out(report);
-    throw error;
-  }
-}
-
-/** What was left behind and is spared for now is worth a word at every run, if not a line in the journal. */
-function isClean(cleanup: Cleanup): boolean {
-  return cleanup.acts.length === 0 && cleanup.ghosts.length === 0 && isProven(cleanup) &&
-    !cleanup.kept.some(({ isSpared }) => isSpared);
-}
-
-async function renderReport(
-  cleanup: Cleanup,
-  json: true | undefined,
-  screen: Terminal["screen"],
-): Promise<string> {
-  if (!json) {
-    const [{ renderCleanup }, { optionsFor }] = await Promise.all([
-      import("../lib/render/cleanup_text.ts"),
-      import("../lib/render/screen.ts"),
-    ]);
-    return renderCleanup(cleanup, optionsFor(screen));
-  }
-  const [{ encodeCleanup }, { renderJson }] = await Promise.all([
-    import("../lib/model/cleanup_json.ts"),
-    import("../lib/render/json.ts"),
-  ]);
-  return renderJson(encodeCleanup(cleanup));
-}
-
-async function journalLines(cleanup: Cleanup): Promise<readonly string[]> {
-  const [{ formatAct, formatUnproven }, { formatJournalLine }] = await Promise.all([
-    import("../lib/render/cleanup_text.ts"),
-    import("../lib/render/journal.ts"),
-  ]);
-  const ghosts = cleanup.ghosts.map(({ pid }) =>
-    `memory of PID ${pid}, which is dead, is held and nothing may be ended for it`
-  );
-  const unproven = isProven(cleanup) ? [] : [formatUnproven(cleanup)];
-  return [
-    ...cleanup.acts.map((act) => formatJournalLine(priorityOf(act.outcome), formatAct(act))),
-    ...[...ghosts, ...unproven].map((text) => formatJournalLine("warning", text)),
-  ];
-}
-
-function priorityOf(outcome: EndOutcome): "err" | "notice" | "info" {
-  if (outcome === "survived" || outcome === "memory-held") return "err";
-  return outcome === "planned" ? "info" : "notice";
 }
 
 function collect(text: string, before: string[]): string[] {

@@ -1,10 +1,9 @@
 /** What judging a job and judging what runs have in common: their options, and how a verdict is written. */
 import type { Finding } from "../lib/analysis/lint/finding.ts";
 import type { GpuSelector } from "../lib/analysis/select_gpus.ts";
-import { repeatOption } from "../lib/core/own_commands.ts";
 import type { Bytes, Milliseconds } from "../lib/core/units.ts";
 import type { IsolationVerdict } from "../lib/model/isolation.ts";
-import { type SourceChoice, sourceOptionOf } from "../lib/model/source_choice.ts";
+import type { SourceChoice } from "../lib/model/source_choice.ts";
 import type { Screen, World } from "../lib/world/ports.ts";
 
 export interface IsolationOptions {
@@ -31,26 +30,19 @@ export async function readLint(
 /** Writes a verdict as it was asked for, for a screen where there is one. */
 export async function renderReport(
   { isolation, simulated }: { readonly isolation: IsolationVerdict; readonly simulated: boolean },
-  { json, source }: Pick<IsolationOptions, "json" | "source">,
+  { json }: Pick<IsolationOptions, "json">,
   screen: Screen | undefined,
 ): Promise<string> {
-  const verdict = withSource(isolation, sourceOptionOf(source));
   if (!json) {
     const [{ renderIsolation }, { optionsFor }] = await Promise.all([
       import("../lib/render/isolation_text.ts"),
       import("../lib/render/screen.ts"),
     ]);
-    return renderIsolation(verdict, { simulated, ...optionsFor(screen) });
+    return renderIsolation(isolation, { simulated, ...optionsFor(screen) });
   }
   const [{ encodeIsolation }, { renderJson }] = await Promise.all([
     import("../lib/model/isolation_json.ts"),
     import("../lib/render/json.ts"),
   ]);
-  return renderJson(encodeIsolation(verdict, { simulated }));
-}
-
-/** Has what is to be done be done to the machine that was watched. */
-function withSource(isolation: IsolationVerdict, option: string | undefined): IsolationVerdict {
-  const violations = isolation.violations.map((each) => ({ ...each, fix: repeatOption(each.fix, option) }));
-  return { ...isolation, violations };
+  return renderJson(encodeIsolation(isolation, { simulated }));
 }

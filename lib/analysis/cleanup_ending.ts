@@ -1,6 +1,6 @@
 /** The exit status of a cleaning. */
 import { type EXIT, worstEnding } from "../core/errors.ts";
-import type { Cleanup, EndOutcome } from "../model/cleanup.ts";
+import { type Cleanup, type EndOutcome, isProven } from "../model/cleanup.ts";
 
 const IS_DONE = {
   planned: false,
@@ -12,11 +12,6 @@ const IS_DONE = {
   survived: false,
   "memory-held": false,
 } as const satisfies Record<EndOutcome, boolean>;
-
-/** Whether all that a cleaning rests on was seen: only then is nothing found the same as nothing there. */
-export function isProven({ unreadGpus, sight }: Pick<Cleanup, "unreadGpus" | "sight">): boolean {
-  return unreadGpus.length === 0 && sight.gaps.length === 0;
-}
 
 /**
  * `ok` when clean or cleaned and all of it seen, `partial` when something withstood, `finding` for a plan, for memory that

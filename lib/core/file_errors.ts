@@ -17,8 +17,7 @@ const STATES: Readonly<Record<string, string>> = {
   EPERM: "permission denied",
   EROFS: "the file system is read-only",
 };
-/** A file that is to be written need not be there. */
-const STATES_FOR_WRITING: Readonly<Record<string, string>> = {
+const STATES_OF_PLACES: Readonly<Record<string, string>> = {
   ...STATES,
   ENOENT: "there is no such directory",
 };
@@ -26,6 +25,11 @@ const STATES_FOR_WRITING: Readonly<Record<string, string>> = {
 /** What a system call's error says is the matter with a file: the sentence around it names the file. */
 export function stateOf(error: unknown): string {
   return stateAmong(STATES, error);
+}
+
+/** The same of a file or directory that is to be made, or written: it need not be there, but its directory must. */
+export function stateOfPlace(error: unknown): string {
+  return stateAmong(STATES_OF_PLACES, error);
 }
 
 function stateAmong(states: Readonly<Record<string, string>>, error: unknown): string {
@@ -56,6 +60,6 @@ export function cannotRead(path: string, cause: unknown, { as, ...rest }: Naming
 
 /** The failure to write a file, or to make it. */
 export function cannotWrite(path: string, cause: unknown): GpuctlError {
-  const state = stateAmong(STATES_FOR_WRITING, cause);
-  return new GpuctlError(failureOf(cause), `Cannot write ${printable(path)}: ${state}`, { cause });
+  const sentence = `Cannot write ${printable(path)}: ${stateOfPlace(cause)}`;
+  return new GpuctlError(failureOf(cause), sentence, { cause });
 }

@@ -78,3 +78,8 @@ export interface Cleanup {
   readonly sight: CleaningSight;
   readonly problems: readonly Problem[];
 }
+
+/** Whether all that a cleaning rests on was seen: only then is nothing found the same as nothing there. */
+export function isProven({ unreadGpus, sight }: Pick<Cleanup, "unreadGpus" | "sight">): boolean {
+  return unreadGpus.length === 0 && sight.gaps.length === 0;
+}

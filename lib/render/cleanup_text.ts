@@ -2,8 +2,7 @@
 import { nameIndexes } from "../core/ranges.ts";
 import { bytes, formatBytes, formatDuration } from "../core/units.ts";
 import { plural, printable, truncate } from "../core/text.ts";
-import { isProven } from "../analysis/cleanup_ending.ts";
-import type { Act, Cleanup, EndOutcome } from "../model/cleanup.ts";
+import { type Act, type Cleanup, type EndOutcome, isProven } from "../model/cleanup.ts";
 import type { Ghost } from "../model/snapshot.ts";
 import { PLAIN } from "./colour.ts";
 import { fit, wrap } from "./layout.ts";

@@ -123,7 +123,7 @@ export function formatViolation(violation: IsolationViolation): string {
 function violationLines(violation: IsolationViolation, width: number | undefined): readonly string[] {
   const { explanation, fix, rule } = violation;
   return [
-    formatViolation(violation),
+    ...wrap(formatViolation(violation), { width, label: "" }),
     ...(rule ? wrap(printable(formatBroken(rule)), { width, label: "  rule: " }) : []),
     ...wrap(printable(explanation), { width, label: "  why: " }),
     ...wrap(printable(fix), { width, label: "  fix: " }),

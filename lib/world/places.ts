@@ -2,7 +2,7 @@
 import { lstatSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { GpuctlError } from "../core/errors.ts";
-import { stateOf } from "../core/file_errors.ts";
+import { stateOfPlace } from "../core/file_errors.ts";
 import type { LiveSource } from "../model/source_choice.ts";
 import { stuckRecordsOf } from "../source/helper/stuck.ts";
 
@@ -42,7 +42,7 @@ export function makePrivateFolder(path: string, { uid }: User): void {
     const found = lstatSync(folder);
     if (found.isDirectory() && (found.uid === uid || found.uid === 0)) return;
   } catch (error) {
-    throw new GpuctlError("refused", `Cannot use the folder ${folder}: ${stateOf(error)}`, {
+    throw new GpuctlError("refused", `Cannot use the folder ${folder}: ${stateOfPlace(error)}`, {
       cause: error,
     });
   }

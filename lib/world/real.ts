@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import process from "node:process";
 import { attribute } from "../analysis/attribute.ts";
 import { GpuctlError } from "../core/errors.ts";
-import { failureOf, stateOf } from "../core/file_errors.ts";
+import { failureOf, stateOfPlace } from "../core/file_errors.ts";
 import type { Observation } from "../model/observation.ts";
 import type { Snapshot } from "../model/snapshot.ts";
 import type { LiveSource, SourceChoice } from "../model/source_choice.ts";
@@ -229,7 +229,7 @@ function attemptFolder(parent: string): string {
   try {
     return mkdtempSync(join(parent, "gpuctl-"));
   } catch (error) {
-    throw new GpuctlError(failureOf(error), `Cannot make a folder in ${parent}: ${stateOf(error)}`, {
+    throw new GpuctlError(failureOf(error), `Cannot make a folder in ${parent}: ${stateOfPlace(error)}`, {
       cause: error,
       hint: "TMPDIR names another place",
     });

@@ -153,6 +153,24 @@ test("gpuctl clean-zombies of a user without root ends their own processes only"
   assert.ok(isRunning(roots.readyPid));
 });
 
+test(
+  "gpuctl clean-zombies without root says what it leaves out, and is 0 only for its user's own",
+  NEEDS_ROOT,
+  async () => {
+    await using server = await startSim({ gpus: 1 });
+    using home = openHome(server);
+    await holdAtRest(server, { scene: "zombie-leader" });
+    const run = asNobody(server, home.path);
+    const { status, stdout } = await run(["clean-zombies", "--min-age", "0s"]);
+    assert.equal(status, 0);
+    assert.match(
+      stdout,
+      /^Note: \d+ processes of other users were not looked into: without root only your own are ended\nNothing to clean: 1 of 1 holder left behind, and not what was asked for or not yours to end\.\n$/m,
+    );
+    assert.doesNotMatch(stdout, /Not seen/);
+  },
+);
+
 /** A home for nobody; and the server becomes theirs to look at and to lock. */
 function openHome(server: SimulatedServer) {
   chmodSync(dirname(server.folder), 0o755);

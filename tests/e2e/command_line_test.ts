@@ -270,7 +270,7 @@ test(
     assert.deepEqual(await run(["reset-gpu", "0", "--yes"]), refused);
     assert.deepEqual(await run(["diff", "--kill-leftovers", "--", "true"]), refused);
     const without = await run(["clean-zombies", "--yes"], { XDG_CONFIG_HOME: "/none" });
-  assert.doesNotMatch(without.stderr, /configuration/);
+    assert.doesNotMatch(without.stderr, /configuration/);
     // Named on the line it was meant, whatever the command does.
     const named = { status: 4, hasAnswer: false, stderr: `${state}\n` };
     assert.deepEqual(await run(["snapshot", "--config", path], { HOME: "/none" }), named);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
 import { quoteArguments } from "../../lib/core/text.ts";
+import { widthOf } from "../../lib/render/layout.ts";
 import { gpuctlCommand, withRuntime } from "../support/binary.ts";
 import { parseDocument, parseDocumentLines } from "../support/documents.ts";
 import { readLook } from "../support/look.ts";
@@ -147,6 +148,27 @@ test("diff ends what the job left when asked, proves that the memory came back, 
   assert.ok((cleanup?.freedBytes ?? 0) >= 4 * GIB);
   assert.ok(existsSync(`/proc/${neighbour.readyPid}`), "the neighbour is alive");
   assert.match(readFileSync(`${sim.folder}/audit.jsonl`, "utf8"), /"event":"intent"/);
+});
+
+test("diff keeps to the terminal that its report goes to, and says there what it waits for", async () => {
+  await using sim = await startSim({ gpus: 2 });
+  const command = [
+    ...gpuctlCommand(),
+    "diff",
+    "--settle",
+    "2s",
+    "--",
+    ...hold("--scene", "forked-child", "--for", "5s"),
+  ];
+  await using run = startOnTerminal([command[0] ?? "", ...command.slice(1)], {
+    ...withRuntime({ env: { ...sim.env, NO_COLOR: "1" } }),
+    columns: 70,
+  });
+  await run.ended;
+  const lines = run.stdout.split("\r\n");
+  assert.ok(lines.includes("gpuctl: waiting for the memory to come back, at most 2 s"), run.stdout);
+  const report = lines.slice(lines.findIndex((line) => line.startsWith("SIMULATED")));
+  assert.deepEqual(report.filter((line) => widthOf(line) > 70), []);
 });
 
 test("diff tells a neighbour who starts while the job runs from the job", async () => {
@@ -388,7 +410,11 @@ test("diff pins the job to a GPU by its UUID", async () => {
 test("diff refuses a command without --, a --pin without --gpu, and a GPU that is not there", async () => {
   await using sim = await startSim({ gpus: 1 });
   const cases: [string[], number, RegExp][] = [
-    [["diff", "python3", "-x"], 2, /unknown option '-x'[^]*hint: a command to run stands after --/],
+    [
+      ["diff", "python3", "-x"],
+      2,
+      /Cannot use -x: gpuctl diff has no such option\n {2}hint: a command to run stands after --/,
+    ],
     [["diff", "python3", "job.py"], 3, /Cannot read python3: [^]*hint: a command to run stands after --/],
     [
       ["diff", "python3", "job.py", "more"],

@@ -224,7 +224,7 @@ test("gpuctl doctor says without root what root would see", NEEDS_ROOT, async ()
   const checks = readChecks(await runAsNobody(server, ["doctor", "--json", "--only", "memory.ghosts"]), 3);
   assert.deepEqual(checks.map(({ status, fix }) => [status, fix]), [[
     "unknown",
-    "run it as root: sudo gpuctl doctor",
+    `run it as root: sudo gpuctl doctor --source sim:${server.folder}`,
   ]]);
 });
 

@@ -22,7 +22,7 @@ const AS_NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"
 const SERVERS: Readonly<Record<string, readonly [faults: string, status: number, sample: RegExp]>> = {
   "in order": ["", 0, /^gpuctl_driver_up 1$/m],
   "whose driver hangs": ["hang = true", 3, /^gpuctl_driver_up 0$/m],
-  "with a lost GPU": ["[gpu.1]\nlost = true", 0, /^gpuctl_problems\{why="lost"\} [1-9]/m],
+  "with a lost GPU": ["[gpu.1]\nlost = true", 3, /^gpuctl_gpu_unreadable\{index="1",why="lost"\} 1$/m],
   "with a GPU that needs a reset": [
     '[gpu.1]\nrecovery-action = "reset"',
     0,

@@ -219,7 +219,8 @@ test(
       status: 3,
       signal: null,
       stdout: "",
-      stderr: "gpuctl: Cannot select GPU 9: this machine has GPU 0\n  hint: gpuctl snapshot lists the GPUs\n",
+      stderr: "gpuctl: Cannot select GPU 9: this machine has GPU 0\n" +
+        `  hint: gpuctl snapshot --source nvml:${machine.stub.library} lists the GPUs\n`,
     });
     writeScenario(machine.stub, { gpus: [{}], fail: { nvmlInit_v2: 9, nvmlInitWithFlags: 9 } });
     const { status, stdout, stderr } = await machine.run(["0", "--yes"]);

@@ -70,7 +70,7 @@ test("gpuctl snapshot judges only the GPUs that were asked for, and takes one th
       await server.run(["snapshot", "--json", "--gpu", list]),
       status,
     );
-    return [gpus.map(({ index }) => index), unreadableGpus?.map(({ index }) => index)];
+    return [gpus.map(({ index }) => index), unreadableGpus.map(({ index }) => index)];
   };
   assert.deepEqual(await look("0,2", 0), [[0, 2], []]);
   assert.deepEqual(await look("1", 3), [[], [1]]);

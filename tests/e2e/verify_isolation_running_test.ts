@@ -277,7 +277,7 @@ test("verify-isolation --rules tells everything in the file that makes no sense,
   assert.deepEqual([status, stderr.startsWith(`gpuctl: Cannot use ${one}:2:`)], [2, true]);
   const missing = await sim.run(["verify-isolation", "--rules", `${folder.path}/none`]);
   assert.deepEqual([missing.status, missing.stderr], [
-    2,
+    3,
     `gpuctl: Cannot read the rules ${folder.path}/none: there is no such file\n`,
   ]);
 });
@@ -307,7 +307,7 @@ test("verify-isolation refuses names of nobody, and what nobody said which GPUs 
   assert.deepEqual(await refusal("--slurm-job", String(JOB)), [
     3,
     `gpuctl: Cannot judge Slurm job ${JOB}: nothing of it runs here\n` +
-    `  hint: gpuctl snapshot --source sim:${server.folder} --json says of every holder to whom it belongs`,
+    `  hint: gpuctl snapshot --source sim:${sim.folder} --json says of every holder to whom it belongs`,
   ]);
   assert.deepEqual(await refusal("--user", "root"), [2, "--gpu does not say which GPUs are theirs"]);
   assert.deepEqual(await refusal("--unit", "a.service"), [2, "--gpu does not say which GPUs are theirs"]);

@@ -1,7 +1,8 @@
 import process from "node:process";
 import type { Libc } from "../../lib/native/libc.ts";
 
-const NOBODY = 65_534;
+/** Who owns nothing. */
+export const NOBODY = 65_534;
 
 /** Whether tests can become somebody else for a while. */
 export const isRoot = process.getuid?.() === 0;

@@ -8,6 +8,11 @@ export interface Look {
   readonly source: string;
   readonly simulated: boolean;
   readonly gpus: readonly GpuLook[];
+  readonly unreadableGpus: readonly {
+    readonly index: number;
+    readonly why: string;
+    readonly detail: string | null;
+  }[];
   readonly holders: readonly HolderLook[];
   readonly ghosts: readonly {
     readonly pid: number;

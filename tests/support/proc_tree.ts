@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TemporaryFolder, temporaryFolder } from "./temporary.ts";
 
@@ -13,6 +13,10 @@ export interface TreeProcess {
   /** Targets of its descriptors, from 0 on. */
   readonly files?: readonly string[];
   readonly maps?: string;
+  /** Whose it is; root's unless told. */
+  readonly user?: number;
+  /** Only root may list its descriptors. */
+  readonly isClosed?: boolean;
 }
 
 /** A /proc of plain files, for what no test can make of real processes. The first process is the reader itself. */
@@ -33,6 +37,8 @@ function writeProcess(directory: string, process: TreeProcess): void {
     cgroup = "/",
     files = [],
     maps = "",
+    user = 0,
+    isClosed = false,
   } = process;
   for (const name of ["fd", "ns", "task"]) mkdirSync(join(directory, name), { recursive: true });
   const write = (name: string, text: string) => writeFileSync(join(directory, name), text);
@@ -40,7 +46,7 @@ function writeProcess(directory: string, process: TreeProcess): void {
     "stat",
     `${pid} (${comm}) S ${parent} ${pid} ${session} 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 ${pid}00 0 0 0\n`,
   );
-  write("status", `Uid:\t0\t0\t0\t0\nNSpid:\t${pid}\nSigIgn:\t0000000000000000\n`);
+  write("status", `Uid:\t${user}\t${user}\t${user}\t${user}\nNSpid:\t${pid}\nSigIgn:\t0000000000000000\n`);
   write("cmdline", argv.map((word) => `${word}\0`).join(""));
   write("environ", "");
   write("cgroup", `0::${cgroup}\n`);
@@ -50,4 +56,5 @@ function writeProcess(directory: string, process: TreeProcess): void {
   for (const [descriptor, target] of files.entries()) {
     symlinkSync(target, join(directory, "fd", String(descriptor)));
   }
+  if (isClosed) chmodSync(join(directory, "fd"), 0o700);
 }

@@ -216,7 +216,9 @@ export const anySnapshot: fc.Arbitrary<Snapshot> = fc.record({
     cudaVersion: anyReading(hostileText),
   }, EVERY_KEY)),
   gpus: fc.array(anyAccount, { maxLength: 3 }),
-  unreadableGpus: fc.array(fc.record({ index: fc.nat(65_535).map(gpuIndex), reason: anyAbsent }, EVERY_KEY), { maxLength: 2 }),
+  unreadableGpus: fc.array(fc.record({ index: fc.nat(65_535).map(gpuIndex), reason: anyAbsent }, EVERY_KEY), {
+    maxLength: 2,
+  }),
   holders: fc.array(anyHolder, { maxLength: 3 }),
   ghosts: fc.array(anyGhost, { maxLength: 2 }),
   problems: fc.array(

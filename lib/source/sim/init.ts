@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errnoOf, GpuctlError } from "../../core/errors.ts";
-import { cannotRead, failureOf, stateOf } from "../../core/file_errors.ts";
+import { cannotRead, failureOf, stateOfPlace } from "../../core/file_errors.ts";
 import { valueOf } from "../../core/reading.ts";
 import { plural } from "../../core/text.ts";
 import { bytes } from "../../core/units.ts";
@@ -49,7 +49,7 @@ export function initSimServer(directory: string, plan: ServerPlan): SimServer {
     writeDescription(directory, description);
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
-    const sentence = `Cannot make a simulated server in ${directory}: ${stateOf(error)}`;
+    const sentence = `Cannot make a simulated server in ${directory}: ${stateOfPlace(error)}`;
     throw new GpuctlError(failureOf(error), sentence, { cause: error });
   }
   return server;

@@ -17,6 +17,7 @@ import {
 import { join } from "node:path";
 import { pid } from "node:process";
 import { errnoOf } from "../../core/errors.ts";
+import { cannotWrite } from "../../core/file_errors.ts";
 import { type Bytes, bytes } from "../../core/units.ts";
 import {
   type AllocationName,
@@ -73,10 +74,15 @@ export function openMemoryPool(directory: string, locks: MemoryLocks): MemoryPoo
       ...place.mig && { mig: place.mig },
     });
     const path = join(memoryDirectory(directory, place.gpu), name);
-    const descriptor = make(`${path}.new`);
-    locks.hold(descriptor, pid);
-    renameSync(`${path}.new`, path);
-    return { path, descriptor };
+    try {
+      const descriptor = make(`${path}.new`);
+      locks.hold(descriptor, pid);
+      renameSync(`${path}.new`, path);
+      return { path, descriptor };
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+      throw cannotWrite(path, error);
+    }
   };
   return {
     allocate: (place, size, kind = "alloc") =>

@@ -81,9 +81,15 @@ test("encodeCleanup() writes what the printed schema says, whatever the machine"
           : []
       ),
       heldBytes: null,
-      kept: holders.map(({ pid, class: name, advice }) => ({ pid, class: name, why: advice })),
+      kept: holders.map(({ pid, class: name, advice }) => ({
+        pid,
+        class: name,
+        why: advice,
+        isSpared: isPlan,
+      })),
       ghosts,
       unreadGpus: [gpuIndex(7)],
+      sight: { isOwnOnly: isPlan, gaps: problems.map(({ message }) => message), limits: [] },
       problems,
     })));
   }));

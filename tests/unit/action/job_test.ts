@@ -344,3 +344,17 @@ test("runJob() says unknown when the driver gives no answer after the job", asyn
   assert.equal(diff.verdict, "unknown");
   assert.equal(diff.settleEnd, "unreadable");
 });
+
+test("runJob() says once that it waits for the memory, for how long at most, and not when it is back at once", async () => {
+  const waits = async (goneAtMs: number) => {
+    const told: [string, number][] = [];
+    await run({
+      endsAtMs: 1000,
+      machine: (at) => at < goneAtMs ? atWork : IDLE,
+    }, { onWait: (purpose, atMost) => told.push([purpose, atMost]) });
+    return told;
+  };
+
+  assert.deepEqual(await waits(1090), []);
+  assert.deepEqual(await waits(4000), [["the memory to come back", 10_000]]);
+});

@@ -227,3 +227,18 @@ test("diffSnapshots() takes changes within the tolerance for none", () => {
 
   assert.deepEqual(diff.gpus[0]?.verdict, { kind: "unchanged" });
 });
+
+test("diffSnapshots() does not blame who was on the GPU before for what a later process left", () => {
+  const older = context(5, 800);
+  const child: ProcessSpec = { pid: 910, touch: "inherited", group: 900 };
+  const dead = [{ pid: 900, mib: 4096 }];
+
+  const alone = compare({ processes: [older] }, { processes: [older], dead });
+  assert.deepEqual(alone.gpus[0]?.verdict, { kind: "held-by-nobody-visible", listed: [900] });
+  assert.deepEqual(alone.leftovers, []);
+  const both = compare({ processes: [older] }, { processes: [older, child], dead });
+  assert.deepEqual(both.gpus[0]?.verdict, { kind: "held", by: [910] });
+  assert.deepEqual(both.leftovers.map(({ holder, why }) => [holder.pid, why]), [
+    [910, "may hold 4 GiB on GPU 0 that dead PID 900 allocated"],
+  ]);
+});

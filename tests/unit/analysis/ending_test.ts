@@ -169,3 +169,35 @@ test("planEnding() judges a named container's processes as they look from inside
   assert.deepEqual(named.acts.map(({ identity }) => identity.pid), [900]);
   assert.deepEqual(named.kept.map(({ pid, class: name }) => [pid, name]), [[60, "detached"]]);
 });
+
+test("planEnding() says which of those that it leaves alone are left behind all the same", () => {
+  const isSpared = (spec: MachineSpec, changes: Partial<EndingPolicy> = {}) =>
+    steady(spec, changes).kept.map((kept) => kept.isSpared);
+  const young = { processes: [{ ...orphan, startTicks: 999_000 }], gpus: [{}, {}] };
+
+  assert.deepEqual(isSpared(young), [true]);
+  assert.deepEqual(isSpared({ processes: [orphan], ancestors: [900] }), [true]);
+  const before = { processes: [{ ...orphan, cpuTicks: 100 }] };
+  const after = { processes: [{ ...orphan, cpuTicks: 250 }] };
+  assert.deepEqual(plan(before, after).kept.map((kept) => kept.isSpared), [true]);
+  assert.deepEqual(plan({ processes: [] }, { processes: [orphan] }).kept.map((kept) => kept.isSpared), [
+    true,
+  ]);
+
+  for (
+    const leftOut of [
+      { classes: new Set<HolderClass>(["inherited"]) },
+      { gpus: new Set([uuidOf(1)]) },
+      { pids: new Set([pid(1000)]) },
+      { users: new Set(["bob"]) },
+      { container: "70" },
+      { slurmJob: "7" },
+      { minBytes: bytes(2 ** 40) },
+      { protect: ["spawn_main"] },
+      { idle: { for: milliseconds(1), spans: new Map() } },
+    ] satisfies Partial<EndingPolicy>[]
+  ) assert.deepEqual(isSpared(young, leftOut), [false], Object.keys(leftOut).join());
+  const others = { processes: [{ ...orphan, user: { uid: 1001, name: "bob" } }], reader: { isRoot: false } };
+  assert.deepEqual(isSpared(others), [false]);
+  assert.deepEqual(isSpared({ processes: [{ pid: 901, touch: "context", ignoresHangup: true }] }), [false]);
+});

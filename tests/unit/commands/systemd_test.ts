@@ -117,6 +117,10 @@ test("systemd refuses options that the timer would fail on", async () => {
       ),
     ],
     [["--json"], usage("Cannot clean regularly with --json: the journal has a line for each act")],
+    [
+      ["-o", "/var/log/gpuctl/report"],
+      usage("Cannot clean regularly with --output: the journal has what was done"),
+    ],
     [["--source", "saved.json"], usage("Cannot clean regularly from saved.json: a file is no live machine")],
     [
       ["--source", "sim:server"],

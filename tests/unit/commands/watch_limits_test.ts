@@ -15,6 +15,9 @@ test("parseMemoryLimit() reads a share or a size", () => {
     message: 'Cannot parse "101%" as a limit: a GPU has no more than 100%',
   });
   assert.throws(() => parseMemoryLimit("much"), SyntaxError);
+  assert.throws(() => parseMemoryLimit("90"), {
+    message: 'Cannot parse "90" as a limit: it needs a unit, such as 90% or 90GiB',
+  });
 });
 
 test("parseGrowth() reads a pace as bytes an hour", () => {
@@ -33,6 +36,9 @@ test("parseGrowth() reads a pace as bytes an hour", () => {
     message: 'Cannot parse "0GiB/h" as a pace: it must be more than nothing',
   });
   assert.throws(() => parseGrowth("8000TiB/s"), SyntaxError);
+  assert.throws(() => parseGrowth("5/h"), {
+    message: 'Cannot parse "5" as a size: it needs a unit, such as 5MiB',
+  });
 });
 
 test("parseCount() reads a number from 1 on", () => {

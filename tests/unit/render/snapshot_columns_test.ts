@@ -3,12 +3,7 @@ import assert from "node:assert/strict";
 import { gpuUuid } from "../../../lib/core/ids.ts";
 import { absent, known } from "../../../lib/core/reading.ts";
 import { HOLDER_CLASSES } from "../../../lib/model/snapshot.ts";
-import {
-  CONCERNS,
-  formatGpus,
-  formatShortCommand,
-  nameGpus,
-} from "../../../lib/render/snapshot_columns.ts";
+import { CONCERNS, formatGpus, formatShortCommand, nameGpus } from "../../../lib/render/snapshot_columns.ts";
 import { sceneUuid } from "../../support/scene_parts.ts";
 import { WORLDS } from "../../support/worlds.ts";
 

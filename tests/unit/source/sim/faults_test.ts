@@ -203,7 +203,7 @@ test("parseFaults() names the place when a value is wrong", () => {
     ["[gpu.x]", "gpu.x: expected a GPU's index, as in [gpu.0]"],
     [
       "[gpu.1]\nunattributed = '3GB'",
-      'gpu.1.unattributed: Cannot parse "3GB" as a size: expected a number with B, KiB, MiB, GiB or TiB, such as 10MiB',
+      'gpu.1.unattributed: Cannot parse "3GB" as a size: did you mean 3GiB?',
     ],
     [
       "latency = '5'",
