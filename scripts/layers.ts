@@ -18,7 +18,8 @@ const ANALYSIS = "lib/analysis/";
 const RENDER = "lib/render/";
 const ACTION = "lib/action/";
 const PROC = "lib/proc/";
-const PORTS = "lib/world/ports.ts";
+/** The door and the rooms behind it. */
+const PORTS = "lib/world/ports";
 /** For the version, which is written there and nowhere else. */
 const MANIFEST = "deno.json";
 
