@@ -38,7 +38,7 @@ export function renderJobDiff(
     gpuDiffLines(gpus, true, options),
     processLines(diff, options),
     leftoverLines(leftovers, endedPids(cleanup), options),
-    cleanup ? cleanupLines(cleanup) : [],
+    cleanup ? remarkLines(cleanupLines(cleanup), options) : [],
     remarkLines(
       [...diff.notes, ...lingererNotes(diff), ...describeProblems(problemsThatMatter(diff))],
       options,
@@ -59,7 +59,7 @@ export function renderSnapshotDiff(
   return joinBlocks([
     [
       ...(before.simulated || after.simulated ? [SIMULATED] : []),
-      `${describeOrigin(before)} compared with ${describeOrigin(after)}`,
+      ...remarkLines([`${describeOrigin(before)} compared with ${describeOrigin(after)}`], options),
     ],
     gpuDiffLines(gpus, false, options),
     changeLines(diff, options),

@@ -25,6 +25,11 @@ export interface Ended {
   readonly stderr: string;
 }
 
+/** What a test sends. */
+export type RunningSignal =
+  | ("SIGTERM" | "SIGKILL" | "SIGINT" | "SIGHUP" | "SIGQUIT")
+  | ("SIGSTOP" | "SIGCONT" | "SIGALRM");
+
 /** A program at work. Disposing of it ends it with every process that it started, wherever that went. */
 export interface RunningProgram extends AsyncDisposable {
   readonly pid: number;
@@ -32,7 +37,7 @@ export interface RunningProgram extends AsyncDisposable {
   readonly stdout: string;
   readonly stderr: string;
   readonly ended: Promise<Ended>;
-  send(signal: "SIGTERM" | "SIGKILL" | "SIGINT" | "SIGHUP" | "SIGSTOP" | "SIGCONT" | "SIGQUIT"): void;
+  send(signal: RunningSignal): void;
   /** Writes to its standard input, which must be open. */
   type(text: string): void;
   endInput(): void;

@@ -253,3 +253,14 @@ test("renderSnapshotDiff() says left behind of nobody who is at work", () => {
     ],
   );
 });
+
+test("renderSnapshotDiff() keeps to the width of a terminal", () => {
+  const named = (name: string, machine: MachineSpec) => ({ name, snapshot: attribute(observe(machine)) });
+  const after = two([GPUCTL, child], { dead: [{ pid: 900, mib: 4096 }] });
+  const text = renderSnapshotDiff(
+    diffSnapshots(named("/var/lib/gpuctl/before.json", two([])), named("now", after), TOLERANCE),
+    { width: 60, paint: PLAIN },
+  );
+
+  assert.deepEqual(text.split("\n").filter((line) => widthOf(line) > 60), []);
+});
