@@ -27,8 +27,8 @@ export function renderIsolation(
   return joinBlocks([
     [
       ...(simulated ? [SIMULATED] : []),
-      ...(isolation.job ? wrap(describeRun(isolation.job), { width, label: "" }) : []),
       ...wrap(describeVerdict(isolation), { width, label: "" }),
+      ...(isolation.job ? wrap(describeRun(isolation.job), { width, label: "" }) : []),
     ],
     violations.flatMap((violation) => violationLines(violation, width)),
     titled(paint("RULES", "bold"), sentences("  ", (isolation.rules ?? []).map(describeRule))),
