@@ -6,6 +6,6 @@ export function formatProblem(
   { message, reason }: Pick<Problem, "message" | "reason">,
   [before, after]: readonly [string, string] = [" [", "]"],
 ): string {
-  const isSaid = reason.detail !== undefined && message.includes(reason.detail);
+  const isSaid = reason.detail !== undefined && reason.detail !== "" && message.includes(reason.detail);
   return isSaid ? message : `${message}${before}${formatAbsent(reason)}${after}`;
 }

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import type { SnapshotJson } from "../../lib/model/schema/snapshot.ts";
 import { NEEDS_ROOT } from "../support/as_nobody.ts";
 import { gpuctlCommand, runGpuctl, startGpuctl } from "../support/binary.ts";
+import { holdAtRest } from "../support/cleaning.ts";
 import { parseDocument, parseDocumentLines } from "../support/documents.ts";
 import { runProgram } from "../support/running_program.ts";
 import { startSim } from "../support/sim.ts";
@@ -60,7 +61,7 @@ test(
   NEEDS_ROOT,
   async () => {
     await using server = await startSim({ gpus: 1 });
-    const { readyPid } = await server.hold({ scene: "forked-child" });
+    const { readyPid } = await holdAtRest(server, { scene: "forked-child" });
     const folder = join(server.folder, "..");
     const [foreign, pipe] = [join(folder, "foreign"), join(folder, "pipe")];
     writeFileSync(foreign, "");

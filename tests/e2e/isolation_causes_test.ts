@@ -108,17 +108,20 @@ test("verify-isolation says in words what broke out, why, and what to do", async
   const pid = /^ready (\d+)$/m.exec(stdout)?.[1];
   const looks =
     /^ {2}\d+ looks were taken, at most .+ apart; a context that lived shorter may not have been seen$/m;
+  const ended = /^.+ sim hold --gpu 0 --for 600ms: ended with status 0 after [\d.]+ m?s$/m;
 
   assert.equal(status, 10);
   assert.match(stderr, looks);
   assert.equal(
-    stderr.replace(looks, "  LOOKS").replace(/(PID \d+) \(\w+\)/, "$1 (NAME)").replaceAll(
-      `PID ${pid}`,
-      "PID N",
-    ),
+    stderr.replace(looks, "  LOOKS").replace(ended, "ENDED").replace(/(PID \d+) \(\w+\)/, "$1 (NAME)")
+      .replaceAll(
+        `PID ${pid}`,
+        "PID N",
+      ),
     [
       "SIMULATED SERVER: no real GPU is behind these numbers",
       "VIOLATED: the job was given GPU 5; 1 process of it had a context out of place, on GPU 3",
+      "ENDED",
       "",
       "PID N (NAME) had 1.5 GiB on GPU 3: variable-names-it",
       '  why: CUDA_VISIBLE_DEVICES="3" names this GPU, which is not one that the job was given',
@@ -126,7 +129,6 @@ test("verify-isolation says in words what broke out, why, and what to do", async
       "",
       "NOTES",
       "  GPU 0-2,4,6-7 were opened and not used by 1 process of the job (PID N), as by any reader of NVML",
-      "  The job had no context on the GPUs that it was given, so it was not put to the test",
       "  LOOKS",
       "",
     ].join("\n"),

@@ -21,7 +21,12 @@ export interface Cleaning {
     readonly bytesAfter: number | null;
     readonly releaseMs: number | null;
   }[];
-  readonly kept: readonly { readonly pid: number; readonly class: string; readonly why: string; readonly spared: boolean }[];
+  readonly kept: readonly {
+    readonly pid: number;
+    readonly class: string;
+    readonly why: string;
+    readonly spared: boolean;
+  }[];
   readonly ghosts: readonly {
     readonly pid: number;
     readonly likelyHolders: readonly { readonly pid: number }[];
