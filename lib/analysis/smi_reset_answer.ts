@@ -4,9 +4,9 @@
  */
 import { type BusId, parseBusId } from "../core/ids.ts";
 import { printableLines, truncate } from "../core/text.ts";
+import { explainStatus } from "../model/smi_status.ts";
 import type { ToolRun } from "../model/tool_run.ts";
 import { type Question, type Refused, RESET, type ResetRefusal, SETTER } from "./smi_refusals.ts";
-import { explainStatus } from "./smi_status.ts";
 
 export type { ResetRefusal };
 

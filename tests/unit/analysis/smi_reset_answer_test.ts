@@ -117,7 +117,7 @@ test("judgeResetAnswer() explains every status of nvidia-smi by itself", () => {
     return answer.kind === "refused" ? answer.explanation.replace("nvidia-smi ended with status ", "") : "";
   });
   assert.deepEqual(explained, [
-    "2: this version does not know an argument",
+    "2: this version does not know an argument or a field",
     "3: this GPU cannot do that",
     "4: this user may not do that",
     "6: there is no such GPU any more",
@@ -126,8 +126,8 @@ test("judgeResetAnswer() explains every status of nvidia-smi by itself", () => {
     "10: the kernel found an interrupt problem with a GPU",
     "12: the driver's library was not found",
     "13: the driver's library lacks a function that this version needs",
-    "14: the GPU's infoROM is corrupt",
-    "15: the GPU has fallen off the bus or cannot be reached",
+    "14: a GPU's infoROM is corrupt",
+    "15: a GPU has fallen off the bus or cannot be reached",
     "18: library and kernel module are of different versions",
     "255: it refused or failed, and has no number for why",
     "77: a status that its manual does not list",
