@@ -6,12 +6,13 @@ import { type Ending, GpuctlError } from "../lib/core/errors.ts";
 import { valueOf } from "../lib/core/reading.ts";
 import { milliseconds } from "../lib/core/units.ts";
 import { repeatOption } from "../lib/core/own_commands.ts";
-import type { Reset } from "../lib/model/reset.ts";
+import type { Reset, ResetStep } from "../lib/model/reset.ts";
 import { sourceOptionOf } from "../lib/model/source_choice.ts";
 import type { Terminal, World } from "../lib/world/ports.ts";
 import { chooseWithLost } from "./choose_with_lost.ts";
 import { deadlineOption, durationOption, liveSource, newCommand, parsedBy, sourceOption } from "./options.ts";
 import { parsePids } from "./owner_options.ts";
+import { tellProgress } from "./waiting.ts";
 
 /** Builds the command. */
 export function resetGpuCommand(world: World, end: (ending: Ending) => void): CommandUnknownOpts {
@@ -100,6 +101,7 @@ export function resetGpuCommand(world: World, end: (ending: Ending) => void): Co
         stepLimit: options.stepLimit,
         // Without a record a fault that we caused counts as the driver's own: never too little is said.
         record: valueOf(audit.read()) ?? "",
+        onStep: tellSteps(world.terminal, options),
       }, { ...world, audit, tools: await world.openResetTools(source, { smi }) });
       await tell(withSource(reset, sourceOptionOf(source)), options, world);
       const { endingOfReset } = await import("../lib/analysis/reset_ending.ts");
@@ -176,6 +178,11 @@ function withSource(reset: Reset, option: string | undefined): Reset {
 interface ReportOptions {
   readonly json?: true | undefined;
   readonly output?: string | undefined;
+}
+
+function tellSteps(terminal: Terminal, options: ReportOptions): (step: ResetStep) => void {
+  const tellPerson = tellProgress(terminal, options);
+  return ({ what }) => tellPerson(what);
 }
 
 /** For a person the whole report; for the journal one line an act, first, since a file may be where none can be written. */

@@ -7,7 +7,7 @@ import type { World } from "../lib/world/ports.ts";
 import { refuseMistakes } from "./mistakes.ts";
 import { liveSource } from "./options.ts";
 import { parseRuleFile } from "./rule_file.ts";
-import { type RunningOptions, tellVerdict, watchOf } from "./verify_isolation_watch.ts";
+import { type RunningOptions, tellVerdict, tellWatch, watchOf } from "./verify_isolation_watch.ts";
 
 /**
  * Judges everybody by the rules of a file, reports, and gives the ending.
@@ -22,6 +22,7 @@ export async function isolateMachineCommand(
   const source = liveSource(options.source, "judge what runs");
   const file = parseRuleFile(readRules(path, world));
   const refuse = (mistakes: readonly RuleMistake[]) => refuseMistakes(path, mistakes);
+  tellWatch(options, world);
   using population = await world.openPopulation();
   try {
     const outcome = await isolateMachine({

@@ -6,7 +6,7 @@ import type { Ending } from "../lib/core/errors.ts";
 import type { World } from "../lib/world/ports.ts";
 import { chooseGpus, liveSource } from "./options.ts";
 import { readLint } from "./verify_isolation_report.ts";
-import { type RunningOptions, tellVerdict, watchOf } from "./verify_isolation_watch.ts";
+import { type RunningOptions, tellVerdict, tellWatch, watchOf } from "./verify_isolation_watch.ts";
 
 export interface NamedOptions extends RunningOptions {
   /** What is theirs; without it, what their container or Slurm job was given. */
@@ -23,11 +23,13 @@ export async function isolateRunningCommand(
 ): Promise<Ending> {
   const { gpu: selectors, threshold, exclusive: isExclusive = false } = options;
   using population = await world.openPopulation();
+  const lint = await readLint(options, world);
+  tellWatch(options, world);
   const outcome = await isolateRunning({
     ...{ named, threshold, isExclusive },
     ...watchOf(options),
     source: liveSource(options.source, "judge what runs"),
-    lint: await readLint(options, world),
+    lint,
     allow: selectors && (({ gpus }) => allowedDevices(chooseGpus(gpus, selectors), selectors)),
   }, { ...world, population });
   return await tellVerdict(outcome, options, world);

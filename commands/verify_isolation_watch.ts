@@ -3,11 +3,12 @@ import type { IsolatedRunning } from "../lib/action/isolate_running.ts";
 import type { RunningWatchOptions } from "../lib/action/running_watch.ts";
 import { ISOLATION_ENDINGS } from "../lib/analysis/isolation.ts";
 import type { Ending } from "../lib/core/errors.ts";
-import { type Bytes, type Milliseconds, milliseconds } from "../lib/core/units.ts";
+import { type Bytes, formatDuration, type Milliseconds, milliseconds } from "../lib/core/units.ts";
 import type { IsolationVerdict } from "../lib/model/isolation.ts";
 import type { SourceChoice } from "../lib/model/source_choice.ts";
 import type { World } from "../lib/world/ports.ts";
 import { renderReport } from "./verify_isolation_report.ts";
+import { tellProgress } from "./waiting.ts";
 
 export interface RunningOptions {
   readonly source: SourceChoice;
@@ -31,6 +32,12 @@ export function watchOf(
     look: { within: deadline, withUtilization: false },
     watch: span === undefined ? undefined : { span, interval },
   };
+}
+
+/** Says that it is going to take a while, where it is. */
+export function tellWatch(options: RunningOptions, { terminal }: Pick<World, "terminal">): void {
+  const { for: span } = options;
+  if (span !== undefined) tellProgress(terminal, options)(`watching what runs for ${formatDuration(span)}`);
 }
 
 /** For a person the whole report; for the journal a line for each finding, and silence when all is well. */

@@ -48,6 +48,8 @@ export interface ResetOptions {
   readonly stepLimit: Milliseconds;
   /** What is on record of what gpuctl ended; the driver logs such an end as a fault. */
   readonly record: string;
+  /** Told of each step as it begins. */
+  readonly onStep?: (step: ResetStep) => void;
 }
 
 /** What was named: GPUs, and those that the driver counts and cannot open. */
@@ -170,6 +172,7 @@ async function carryOutReset(
     record: (event, step) =>
       world.audit.append(encodeAuditRecord({ ...audit, at: world.clock.now(), event, step })),
   });
+  scene.steps.filter((step) => !changesMachine(step)).forEach((step) => options.onStep?.(step));
   const proof = await proveReset(
     { gpus: scene.input.gpus, planned: scene.steps, done: steps },
     { ...options, isInterrupted },
@@ -189,6 +192,7 @@ async function perform(
   world: ResetWorld,
 ): Promise<StepResult> {
   const { source, look: { within }, stepLimit: limit } = options;
+  options.onStep?.(step);
   switch (step.kind) {
     case "evict":
       return await evict(scene, run, options, world);

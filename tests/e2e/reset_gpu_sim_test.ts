@@ -11,6 +11,7 @@ import { readReset, readStepRecords, statesOf } from "../support/resetting.ts";
 import { runProgram } from "../support/running_program.ts";
 import { type SimulatedServer, startSim } from "../support/sim.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+import { startOnTerminal } from "../support/terminal.ts";
 import { until } from "../support/until.ts";
 
 const RESET = ["reset-gpu", "--json"] as const;
@@ -50,6 +51,23 @@ test("gpuctl reset-gpu takes a fault away, and persistence mode is on afterwards
   const after = readLook(await server.run(["snapshot", "--json"]));
   assert.deepEqual(after.gpus.map(({ recoveryAction }) => recoveryAction), ["none", "none"]);
   assert.equal(readStepRecords(join(server.folder, "audit.jsonl")).length, 8);
+});
+
+test("gpuctl reset-gpu says on a terminal which step it is at", NEEDS_ROOT, async () => {
+  await using server = await startSim({ gpus: 1 });
+  const reset = [...gpuctlCommand(), "reset-gpu", "0", "--yes"] as const;
+  await using run = startOnTerminal([reset[0] ?? "", ...reset.slice(1)], server);
+  await run.ended;
+  const lines = run.stdout.split("\r\n");
+  const told = [
+    "gpuctl: close gpuctl's own helper",
+    "gpuctl: switch persistence mode of GPU 0 off",
+    "gpuctl: reset GPU 0",
+    "gpuctl: switch persistence mode of GPU 0 on again",
+    "gpuctl: read GPU 0 again: is it back, and healthy?",
+  ];
+  assert.deepEqual(lines.slice(0, told.length), told);
+  assert.deepEqual(lines.slice(told.length).filter((line) => line.startsWith("gpuctl: ")), []);
 });
 
 test(

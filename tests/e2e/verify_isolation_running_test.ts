@@ -15,6 +15,7 @@ import { type RunningProgram, runProgram, startProgram } from "../support/runnin
 import { type SimulatedServer, startSim } from "../support/sim.ts";
 import { makeSlurmJob } from "../support/slurm_node.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+import { startOnTerminal } from "../support/terminal.ts";
 import { until } from "../support/until.ts";
 
 /** The keys that only a report on what runs has something in. */
@@ -107,6 +108,21 @@ test(
     assert.match(report.notes[0] ?? "", /^SIGINT ended the watch after .+ of 1 min: only that was judged$/);
   },
 );
+
+test("verify-isolation says on a terminal how long it watches", async () => {
+  await using sim = await startSim({ gpus: 1 });
+  const verifying = [
+    ...gpuctlCommand(),
+    "verify-isolation",
+    "--pid",
+    String(process.pid),
+    "--gpu",
+    "0",
+  ] as const;
+  await using run = startOnTerminal([verifying[0] ?? "", ...verifying.slice(1), "--for", "1s"], sim);
+  await run.ended;
+  assert.equal(run.stdout.split("\r\n")[0], "gpuctl: watching what runs for 1 s");
+});
 
 test("verify-isolation --exclusive finds who else is on the GPUs, and only notes it otherwise", async () => {
   await using sim = await startSim();
