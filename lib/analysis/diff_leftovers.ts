@@ -49,7 +49,7 @@ function reasonsOn(judged: JudgedGpu & { readonly gpu: Gpu }, frame: Frame): Rea
 function whyHeld(
   pid: Pid,
   { gpu, account }: JudgedGpu & { readonly gpu: Gpu },
-  { after }: Frame,
+  { after, isJobs }: Frame,
 ): Pick<Reason, "before" | "after"> {
   const own = account.jobRows.get(pid);
   if (own) {
@@ -58,7 +58,8 @@ function whyHeld(
   const kept = after.ghosts.filter((ghost) =>
     ghost.gpu === gpu.uuid && ghost.likelyHolders.some((keeper) => keeper.pid === pid)
   );
-  const [first] = kept;
+  // Whose memory this job answers for comes before what was there already.
+  const first = kept.find((ghost) => isJobs(ghost.pid)) ?? kept[0];
   if (!first) return { before: "has ", after: " mapped, where memory is charged to no process" };
   const amount = first.contextBytes.ok ? formatBytes(first.contextBytes.value) : "memory";
   const verb = first.likelyHolders.length === 1 ? "holds" : "may hold";

@@ -1,5 +1,5 @@
 /** Memory that is held, and whether ending somebody gives it back without a reset. */
-import { formatAbsent } from "../core/reading.ts";
+import { formatAbsent, type Reading } from "../core/reading.ts";
 import { bytes, formatBytes } from "../core/units.ts";
 import type { Gpu } from "../model/gpu.ts";
 import type { GpuAccount, Holder, HolderClass } from "../model/snapshot.ts";
@@ -39,11 +39,23 @@ function judgeList({ processList, memoryUsed }: Gpu): ResetSign[] {
 }
 
 function judgeLeftBehind(gpu: Gpu, input: ResetInput): ResetSign[] {
-  return holdersOn(gpu.uuid, input).filter((holder) => LEFT_BEHIND.has(holder.class)).map((holder) => ({
-    advice: "end-processes",
-    reason: `end ${nameProcess(holder.pid, input)} instead: ${describe(holder)}`,
-    processes: [holder.pid],
-  }));
+  return holdersOn(gpu.uuid, input)
+    .filter((holder) => LEFT_BEHIND.has(holder.class) && mayHoldMemory(holder, gpu)).map((holder) => ({
+      advice: "end-processes",
+      reason: `end ${nameProcess(holder.pid, input)} instead: ${describe(holder)}`,
+      processes: [holder.pid],
+    }));
+}
+
+/** Every user of NVML has all GPUs open: who is known to have no more than that keeps no memory from anybody. */
+function mayHoldMemory({ devices }: Holder, { uuid }: Gpu): boolean {
+  return devices.some(({ gpu, isMapped, contextBytes }) =>
+    gpu === uuid && !(isFalse(isMapped) && contextBytes.ok && contextBytes.value === 0)
+  );
+}
+
+function isFalse(reading: Reading<boolean>): boolean {
+  return reading.ok && !reading.value;
 }
 
 function describe({ class: name, evidence: [first] }: Holder): string {

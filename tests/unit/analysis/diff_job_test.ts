@@ -113,6 +113,23 @@ test("diffJob() names the child that inherited a dead process's memory", () => {
   ]]);
 });
 
+test("diffJob() names the memory that the job left, not that of an older ghost with the same keepers", () => {
+  const child: ProcessSpec = { pid: 910, touch: "inherited", group: 900, parent: 99_999 };
+  const older = { pid: 700, mib: 2048 };
+  const diff = tell({
+    before: { processes: [], dead: [older] },
+    run: [[100, { processes: [worker, child], dead: [older] }]],
+    after: { processes: [GPUCTL, child], dead: [older, { pid: 900, mib: 4096 }] },
+    job: [900],
+    alive: [910],
+    settleEnd: "stalled",
+  });
+
+  assert.deepEqual(diff.leftovers.map(({ why }) => why), [
+    "holds 4 GiB on GPU 0 that PID 900 allocated before it ended: is in the process group of PID 900",
+  ]);
+});
+
 test("diffJob() says that nobody visible holds it when only a dead process is listed", () => {
   const diff = tell({
     before: IDLE,

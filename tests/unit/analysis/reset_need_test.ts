@@ -110,6 +110,21 @@ test("judgeResetNeed() names who keeps the memory of the dead, to be ended inste
   });
 });
 
+test("judgeResetNeed() sends nobody after a leftover that only has the GPU open", () => {
+  const argv = [
+    "python3",
+    "-c",
+    "from multiprocessing.spawn import spawn_main; spawn_main()",
+    "--multiprocessing-fork",
+  ];
+  const machine = {
+    gpus: [{}, {}],
+    processes: [{ pid: 900, touch: "context" as const, argv, on: [1], opens: [0] }],
+  };
+  assert.deepEqual(judge({ machine }), { advice: "none", reasons: [NO_ACTION], processes: [] });
+  assert.deepEqual(judge({ machine, chosen: [1] }).processes, [900]);
+});
+
 test("judgeResetNeed() wants a reset for the memory of the dead only when nobody alive can have it", () => {
   const dead = [{ pid: 794, mib: 2566 }];
   assert.deepEqual(judge({ machine: { processes: [], dead } }), {
