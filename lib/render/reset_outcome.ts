@@ -48,7 +48,8 @@ function describePlan({ needs, blockers, steps }: Reset): string[] {
 }
 
 /** Undoing locked clocks asks nothing of a GPU that a reset asks. */
-function isOfClocks(steps: readonly ResetStep[]): boolean {
+/** Whether no GPU is to be reset, and clocks alone are set back. */
+export function isOfClocks(steps: readonly ResetStep[]): boolean {
   return steps.some(({ kind }) => kind === "reset-clocks");
 }
 

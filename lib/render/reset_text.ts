@@ -1,4 +1,5 @@
 /** A reset for whoever is on call: would it help, what is in the way, what is done, what came of it, what now. */
+import { nameIndexes } from "../core/ranges.ts";
 import { plural, printable, quoteArguments } from "../core/text.ts";
 import { type Bytes, formatBytes, formatDuration } from "../core/units.ts";
 import type { Reading } from "../core/reading.ts";
@@ -13,7 +14,7 @@ import type {
 import { COLOUR, PLAIN, type Tone } from "./colour.ts";
 import { wrap } from "./layout.ts";
 import { blockerLines } from "./reset_blockers_text.ts";
-import { describeOutcome } from "./reset_outcome.ts";
+import { describeOutcome, isOfClocks } from "./reset_outcome.ts";
 import { SIMULATED } from "./simulated.ts";
 import { UNKNOWN } from "./snapshot_columns.ts";
 import type { TableOptions } from "./table.ts";
@@ -47,7 +48,8 @@ export function renderReset(
   const warnings = reset.blockers.filter(({ clearedBy }) => clearedBy === "warning");
   const blocks = [
     reset.simulated ? [paint(SIMULATED, "bold")] : [],
-    ...reset.needs.map((need) => needLines(need, options)),
+    // Who only wants clocks set back has not asked what a reset would mend.
+    ...(isOfClocks(reset.steps) ? [] : alike(reset.needs)).map((needs) => needLines(needs, options)),
     titled(paint("IN THE WAY", "bold"), blockerLines(inTheWay, names, options)),
     titled(paint("MIND", "bold"), blockerLines(warnings, names, options)),
     titled(
@@ -76,14 +78,30 @@ function titled(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [title, ...lines];
 }
 
+/** GPUs of which the same is to be said are told of once. */
+function alike(needs: readonly GpuResetNeed[]): (readonly [GpuResetNeed, ...GpuResetNeed[]])[] {
+  const groups = new Map<string, [GpuResetNeed, ...GpuResetNeed[]]>();
+  for (const need of needs) {
+    const { name, advice, reasons, processes } = need;
+    const said = JSON.stringify([name, advice, reasons, processes]);
+    const group = groups.get(said);
+    if (group) group.push(need);
+    else groups.set(said, [need]);
+  }
+  return [...groups.values()];
+}
+
 function needLines(
-  { index, name, advice, reasons, processes }: GpuResetNeed,
+  needs: readonly [GpuResetNeed, ...GpuResetNeed[]],
   options: TableOptions,
 ): string[] {
+  const [{ name, advice, reasons, processes }] = needs;
   const { width, paint } = options;
   const [words, tone] = ADVICE[advice];
   const pids = processes.length === 0 ? "" : ` (${plural(processes.length, "process", "processes")})`;
-  const title = `GPU ${index}  ${printable(name.ok ? name.value : UNKNOWN)}: `;
+  const title = `${nameIndexes(needs.map(({ index }) => index))}  ${
+    printable(name.ok ? name.value : UNKNOWN)
+  }: `;
   return [
     `${title}${paint(`${words}${pids}`, tone)}`,
     ...reasons.flatMap((reason) => wrap(printable(reason), { width, label: "  - " })),

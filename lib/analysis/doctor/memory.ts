@@ -1,5 +1,6 @@
 /** Who has memory of the GPUs that should have none? */
 import { formatAbsent, valueOf } from "../../core/reading.ts";
+import { formatRanges } from "../../core/ranges.ts";
 import { plural } from "../../core/text.ts";
 import { bytes, formatBytes } from "../../core/units.ts";
 import type { CheckVerdict } from "../../model/doctor.ts";
@@ -73,6 +74,8 @@ function judgeDead(answer: Answer, facts: DoctorFacts): CheckVerdict {
   const { ghosts } = answer.snapshot;
   const input = asResetInput(answer, facts);
   const reasons = answer.report.gpus.flatMap((gpu) => judgeGhosts(gpu, input).map(({ reason }) => reason));
+  const indexes = answer.report.gpus.filter(({ uuid }) => ghosts.some(({ gpu }) => gpu === uuid))
+    .map(({ index }) => index);
   if (reasons.length === 0) {
     return gapsOf(answer, input) ?? fine("every process that the driver lists is alive");
   }
@@ -81,7 +84,7 @@ function judgeDead(answer: Answer, facts: DoctorFacts): CheckVerdict {
     reasons,
     keepers.size > 0
       ? `see how to end who keeps it: gpuctl clean-zombies --pid ${[...keepers].join(",")}`
-      : "see whether a reset helps: gpuctl reset-gpu, with the number of the GPU",
+      : `see whether a reset helps: gpuctl reset-gpu ${formatRanges(indexes).join(",")}`,
   );
 }
 
@@ -103,7 +106,7 @@ function judgeRestOf(gpu: Gpu, input: ResetInput): CheckVerdict {
   const sentence = `${name}: ${sign?.reason}`;
   switch (sign?.advice) {
     case undefined:
-      return fine(`${name}: ${formatBytes(bytes(gpu.memoryUsed.value))} in use, and listed with processes`);
+      return fine(`${name}: ${formatBytes(bytes(gpu.memoryUsed.value))} in use, ${describeRest(gpu, input)}`);
     case "none":
       return fine(sentence);
     case "unknown":
@@ -111,6 +114,13 @@ function judgeRestOf(gpu: Gpu, input: ResetInput): CheckVerdict {
     default:
       return finding([sentence], `see whether a reset helps: gpuctl reset-gpu ${gpu.index}`);
   }
+}
+
+function describeRest({ uuid }: Gpu, { snapshot }: ResetInput): string {
+  const unattributed = snapshot.gpus.find(({ gpu }) => gpu.uuid === uuid)?.unattributed;
+  return unattributed?.ok && unattributed.value > 0
+    ? `${formatBytes(bytes(unattributed.value))} of it with no process: no more than a GPU takes for itself`
+    : "and listed with processes";
 }
 
 /** How to see the rest of the processes; `undefined` where root itself does not. */

@@ -111,7 +111,7 @@ function judgeDevice(
   if (action !== "none") {
     return finding(
       evidence,
-      "see whether the GPU still needs a reset: reset.needed, gpuctl reset-gpu; a card that logs this again and again wants " +
+      `see whether the GPU still needs a reset: gpuctl reset-gpu ${busId}; a card that logs this again and again wants ` +
         "replacing",
     );
   }

@@ -36,7 +36,7 @@ test("memory.ghosts names the dead process and who likely keeps its memory", () 
   assert.deepEqual(judgeCheck("memory.ghosts", { spec: { processes: [], dead: [{ pid: 800, mib: 64 }] } }), {
     status: "finding",
     evidence: ["PID 800 is dead and still listed with 64 MiB, and nobody alive keeps it"],
-    fix: "see whether a reset helps: gpuctl reset-gpu, with the number of the GPU",
+    fix: "see whether a reset helps: gpuctl reset-gpu 0",
   });
 });
 
@@ -72,6 +72,10 @@ test("memory.unattributed is a finding where nobody has the GPU open, and none w
     spec: { processes: [{ pid: 812, touch: "context" }], gpus: [{ usedMib: 2000 }] },
   });
   assert.equal(managed.status, "ok");
+  assert.deepEqual(
+    judgeCheck("memory.unattributed", { spec: { processes: [], gpus: [{ usedMib: 21 }] } }).evidence,
+    ["GPU 0: 21 MiB in use, 21 MiB of it with no process: no more than a GPU takes for itself"],
+  );
   assert.deepEqual(
     judgeCheck("memory.unattributed", { spec: { processes: [], gpus: [{ list: "no-permission" }] } }),
     {
@@ -132,7 +136,7 @@ test("xid.history tells errors that ask for something from those that do not", (
         "00000000:00:00.0: Xid 79 5 s after boot (the GPU has fallen off the bus): GPU has fallen off the bus.",
       ],
       fix:
-        "see whether the GPU still needs a reset: reset.needed, gpuctl reset-gpu; a card that logs this again and again wants " +
+        "see whether the GPU still needs a reset: gpuctl reset-gpu 00000000:00:00.0; a card that logs this again and again wants " +
         "replacing",
     },
   );
