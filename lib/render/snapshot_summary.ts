@@ -24,7 +24,7 @@ export function summaryLines(snapshot: Snapshot, { width }: TableOptions): strin
     ? ["There may be more: not everything could be seen."]
     : [];
   const lines = [...sayUnreadable(snapshot), ...sayUse(snapshot), ...answer, ...doubt];
-  return wrap(lines.join(" "), { width, label: "" });
+  return wrap(repeatOption(lines.join(" "), snapshot.sourceOption), { width, label: "" });
 }
 
 function sayUnreadable({ gpus, unreadableGpus }: Snapshot): string[] {
@@ -80,19 +80,16 @@ function sayUnattributed({ gpus }: Snapshot): string[] {
     : [`${formatSum(unexplained)} of it is listed with no process: see the notes on the GPUs.`];
 }
 
-function sayHolders({ holders, sourceOption }: Snapshot): string[] {
+function sayHolders({ holders }: Snapshot): string[] {
   const pidsOf = (concern: Concern) =>
     holders.filter((holder) => CONCERNS[holder.class] === concern).map(({ pid }) => pid);
   const left = pidsOf("left-behind");
   const unclear = pidsOf("unclear");
   return [
     ...(left.length === 0 ? [] : [
-      repeatOption(
-        `${namePids(left, "was", "were")} left behind: gpuctl clean-zombies shows how to end ${
-          left.length === 1 ? "it" : "them"
-        } safely.`,
-        sourceOption,
-      ),
+      `${namePids(left, "was", "were")} left behind: gpuctl clean-zombies shows how to end ${
+        left.length === 1 ? "it" : "them"
+      } safely.`,
     ]),
     ...(unclear.length === 0 ? [] : [`${namePids(unclear, "needs", "need")} a look.`]),
   ];

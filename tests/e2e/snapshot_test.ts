@@ -57,7 +57,7 @@ test("gpuctl snapshot has a place for a GPU that is lost in every format, and is
   assert.match(table.stdout, /^ {2}0 .*\n {2}1 {2}LOST +\? +\? +\? +\?\n {2}2 /m);
   assert.match(
     table.stdout,
-    /^1 of 3 GPUs has fallen off the bus: gpuctl reset-gpu 1\. 0 B of .* in use on 2 of 3 GPUs; not known on the rest\./m,
+    /^1 of 3 GPUs has fallen off the bus: gpuctl reset-gpu --source sim:\S+ 1\. 0 B of .* in use on 2 of 3 GPUs; not known on the rest\./m,
   );
   assert.match(csv.stdout, /,unreadable-gpu,,1,/);
   assert.match(prometheus.stdout, /^gpuctl_gpu_unreadable\{index="1",why="lost"\} 1$/m);
@@ -81,7 +81,7 @@ test("gpuctl snapshot names the GPUs where all of them are lost", async () => {
   await using server = await startSim({ gpus: 2, faults: "[gpu.0]\nlost = true\n[gpu.1]\nlost = true" });
   const { status, stdout } = await server.run(["snapshot"]);
   assert.equal(status, 3);
-  assert.match(stdout, /^2 of 2 GPUs have fallen off the bus: gpuctl reset-gpu 0-1\. /m);
+  assert.match(stdout, /^2 of 2 GPUs have fallen off the bus: gpuctl reset-gpu --source sim:\S+ 0-1\. /m);
   assert.doesNotMatch(stdout, /No GPU was seen/);
 });
 

@@ -176,7 +176,7 @@ test("watch writes a line for each alert into the journal, and nothing else", as
   assert.deepEqual([status, stdout], [0, ""]);
   assert.match(
     readFileSync(journal, "utf8"),
-    /^<3>GPU 0 cannot be asked: the GPU has fallen off the bus \(GPU is lost\), since .* UTC\. Next: gpuctl reset-gpu 0 .*\n$/,
+    /^<3>GPU 0 cannot be asked: the GPU has fallen off the bus \(GPU is lost\), since .* UTC\. Next: gpuctl reset-gpu --source sim:\S+ 0 .*\n$/,
   );
 });
 

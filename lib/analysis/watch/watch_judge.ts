@@ -1,5 +1,6 @@
 /** All rules of a watch over one machine: each moment in, what is to be told out. */
 import type { BusId, Pid } from "../../core/ids.ts";
+import { repeatOption } from "../../core/own_commands.ts";
 import type { Reading } from "../../core/reading.ts";
 import type { ClockTicks, Milliseconds } from "../../core/units.ts";
 import type { DriverReport, Gpu } from "../../model/gpu.ts";
@@ -89,14 +90,18 @@ export class WatchJudge {
     if (observation) this.#idle?.add(observation);
     this.#xids.add(xids, at);
     const gpus = report.ok ? report.value.gpus : [];
+    const conditions = [
+      ...driverConditions(report),
+      ...this.#xids.conditions(at, { gpus, isWatched: (busId) => this.#watches(busId) }),
+      ...report.ok ? this.#conditionsOf(report.value, tick) : [],
+    ];
     return this.#book.update({
       at,
       now,
-      conditions: [
-        ...driverConditions(report),
-        ...this.#xids.conditions(at, { gpus, isWatched: (busId) => this.#watches(busId) }),
-        ...report.ok ? this.#conditionsOf(report.value, tick) : [],
-      ],
+      conditions: conditions.map((condition) => ({
+        ...condition,
+        advice: repeatOption(condition.advice, snapshot.sourceOption),
+      })),
       canSee: (condition) => canSee(condition, report.ok ? snapshot.gpus : undefined),
     });
   }
