@@ -50,6 +50,7 @@ const EXAMPLES = `
 Examples:
   gpuctl man | man -l -
   gpuctl man snapshot | man -l -
+  mkdir -p /usr/local/share/man/man1
   gpuctl man --into /usr/local/share/man/man1`;
 
 function findPage(words: readonly string[], program: CommandDescription): CommandDescription {
