@@ -29,8 +29,11 @@ const TITLES: Readonly<Record<Concern, string>> = {
 /** More than this many workers without memory are named in one line: a job at work has dozens. */
 const SHOWN_WORKERS = 3;
 
-/** Blocks of lines, one for each concern that a holder has. All have the same columns. */
-export function holderBlocks(snapshot: Snapshot, options: TableOptions): string[][] {
+/** Blocks of lines, one for each concern that a holder has. All have the same columns. Brief, they have no reasons. */
+export function holderBlocks(
+  snapshot: Snapshot,
+  { isBrief, ...options }: TableOptions & { readonly isBrief: boolean },
+): string[][] {
   const names = nameGpus(snapshot);
   const workers = snapshot.holders.filter(isIdleWorker);
   const folded = new Set(workers.length > SHOWN_WORKERS ? workers : []);
@@ -46,7 +49,7 @@ export function holderBlocks(snapshot: Snapshot, options: TableOptions): string[
       ...group.map((holder) => lineOf.get(holder) ?? ""),
       // A job of several groups, which follow each other, is told of below the first.
       ...(keyOf(own[place - 1]) === keyOf(group) ? [] : ofJobs.get(keyOf(group)) ?? []),
-      ...(concern === "in-use" ? [] : explain(group, options)),
+      ...(isBrief || concern === "in-use" ? [] : explain(group, options)),
     ]);
     const more = concern === "in-use" ? foldedLines([...folded], options) : [];
     if (lines.length + more.length === 0) return [];

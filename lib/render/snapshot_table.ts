@@ -21,14 +21,28 @@ export interface Screen {
 
 /** Writes a snapshot as text. Without a screen nothing is cut, wrapped or coloured. */
 export function renderSnapshotTable(snapshot: Snapshot, screen?: Screen): string {
+  return layOut(snapshot, screen, { isBrief: false });
+}
+
+/** The same for a screen that is small and drawn again and again: a line for each holder, and last what was not seen. */
+export function renderBriefSnapshot(snapshot: Snapshot, screen?: Screen): string {
+  return layOut(snapshot, screen, { isBrief: true });
+}
+
+function layOut(
+  snapshot: Snapshot,
+  screen: Screen | undefined,
+  { isBrief }: { readonly isBrief: boolean },
+): string {
   const options = { width: screen?.columns, paint: screen?.hasColour ? COLOUR : PLAIN };
+  const problems = problemLines(snapshot.problems, options);
+  const summary = summaryLines(snapshot, options);
   const blocks = [
     headLines(snapshot, options),
     gpuLines(snapshot, options),
-    ...holderBlocks(snapshot, options),
+    ...holderBlocks(snapshot, { ...options, isBrief }),
     ghostLines(snapshot, options),
-    problemLines(snapshot.problems, options),
-    summaryLines(snapshot, options),
+    ...isBrief ? [summary, problems] : [problems, summary],
   ];
   return blocks.filter(({ length }) => length > 0).map((lines) => lines.map((line) => `${line}\n`).join(""))
     .join("\n");

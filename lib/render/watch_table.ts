@@ -5,7 +5,7 @@ import { SEVERITIES, type Severity, type WatchEvent, type WatchView } from "../m
 import { COLOUR, type Paint, PLAIN, type Tone } from "./colour.ts";
 import { wrap } from "./layout.ts";
 import { formatProblem } from "./problem_text.ts";
-import { renderSnapshotTable, type Screen } from "./snapshot_table.ts";
+import { renderBriefSnapshot, type Screen } from "./snapshot_table.ts";
 import { formatAlert, formatCleared } from "./watch_text.ts";
 
 const TONE_OF = { err: "red", warning: "yellow", notice: "plain" } as const satisfies Record<Severity, Tone>;
@@ -49,5 +49,5 @@ export function renderWatchTable(view: WatchView, { screen, interval, over }: Wa
     remarks.flatMap((remark) => wrap(printable(formatProblem(remark)), { width, label: "  " })),
   ];
   const lines = blocks.flat().map((line) => `${line}\n`).join("");
-  return `${lines}\n${renderSnapshotTable(view.snapshot, screen)}`;
+  return `${lines}\n${renderBriefSnapshot(view.snapshot, screen)}`;
 }
