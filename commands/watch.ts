@@ -149,8 +149,8 @@ export function watchCommand(world: WatchCommandWorld, end: (ending: Ending) => 
 }
 
 const DESCRIPTION =
-  "Shows on a terminal how memory and holders stand, drawn anew each time; elsewhere it writes a line of JSON for each " +
-  "look and each alert; as a systemd service it writes the alerts alone, at their priority in the journal. A driver " +
+  "Shows on a terminal how memory and holders stand, drawn anew each time (gpuctl snapshot says why each holder is what " +
+  "it is); elsewhere it writes a line of JSON for each look and each alert; as a systemd service it writes the alerts alone, at their priority in the journal. A driver " +
   "that hangs or goes away, a GPU that is lost, and one that the driver wants to be reset are always told.";
 
 const DETAILS = `
