@@ -83,7 +83,7 @@ export async function cleanZombies(options: CleaningOptions, world: CleaningWorl
     return summarise(options, second.snapshot, { acts, ...planned });
   }
   const { snapshot: { host, simulated }, timed: { scan } } = second;
-  options.onWait?.("the processes to end and the memory to come back", longestWait(plan.acts, options));
+  options.onWait?.("the processes to end and free memory", longestWait(plan.acts, options));
   const scene: AuditScene = { by: known(scan.reader), bootId: host.bootId, simulated };
   const acts = await endOnRecord(plan.acts, scene, options, world);
   const after = attribute(await world.observe(options.source, options.look));

@@ -104,8 +104,9 @@ function insideView(holder: JudgedHolder, policy: EndingPolicy): JudgedHolder {
 /** The first reason not to end a holder; `undefined` when there is none. */
 function whyKept(holder: JudgedHolder, earlier: JudgedHolder | undefined, frame: Frame): string | undefined {
   const { second: { judgement }, policy } = frame;
-  return whyProtected(holder, { judgement, policy }) ?? whyUnproven(holder, earlier, frame) ??
-    whyNotChosen(holder.facts, policy) ?? whyNotIdle(holder.facts, policy) ??
+  // Whoever was not asked for is told that before all else: what else keeps it is of no use to the one who asked.
+  return whyNotChosen(holder.facts, policy) ?? whyProtected(holder, { judgement, policy }) ??
+    whyUnproven(holder, earlier, frame) ?? whyNotIdle(holder.facts, policy) ??
     whyTooSmall(holder.facts, frame);
 }
 

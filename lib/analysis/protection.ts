@@ -5,7 +5,9 @@ import type { JudgedHolder, Judgement } from "./judge.ts";
 import { judgeJob } from "./jobs.ts";
 import { isFirstOfNamespace } from "./lineage.ts";
 import { isNamed } from "./selection.ts";
+import type { Verdict } from "./verdict.ts";
 
+const LEFT_BEHIND: ReadonlySet<string> = new Set(DEFAULT_CLASSES);
 const ENDABLE: ReadonlySet<string> = new Set([...DEFAULT_CLASSES, ...WIDENING_CLASSES]);
 
 export interface ProtectionOptions {
@@ -17,12 +19,8 @@ export interface ProtectionOptions {
 export function whyProtected(holder: JudgedHolder, options: ProtectionOptions): string | undefined {
   const { facts, verdict } = holder;
   const { policy } = options;
-  const why = whyUntouchable(facts);
-  if (why !== undefined) return why;
-  if (!ENDABLE.has(verdict.class) || !policy.classes.has(verdict.class)) {
-    return verdict.evidence[0] ?? `is ${verdict.class}`;
-  }
-  return whyIrreplaceable(holder) ?? whyMatched(facts, policy) ?? whyUnreadable(facts) ??
+  return whyNotAsked(verdict, policy) ?? whyUntouchable(holder, policy) ?? whyOfClass(verdict, policy) ??
+    whyIrreplaceable(holder) ?? whyMatched(facts, policy) ?? whyUnreadable(facts) ??
     whyWatchedOver(facts, policy) ?? whyNeighboured(facts, options);
 }
 
@@ -38,13 +36,22 @@ export function isOutside({ facts, verdict }: JudgedHolder, options: ProtectionO
     whyNeighboured(facts, options) !== undefined;
 }
 
+/** What shows that a holder was left behind is no reason to leave it alone: that nobody asked for its class is. */
+function whyNotAsked({ class: name }: Verdict, { classes }: EndingPolicy): string | undefined {
+  return LEFT_BEHIND.has(name) && !classes.has(name) ? "was not asked for (--class)" : undefined;
+}
+
+function whyOfClass({ class: name, evidence }: Verdict, { classes }: EndingPolicy): string | undefined {
+  return ENDABLE.has(name) && classes.has(name) ? undefined : evidence[0] ?? `is ${name}`;
+}
+
 /** Without root only one's own processes can be ended. */
 function isOthers({ process, scan: { reader } }: Facts): boolean {
   return !reader.isRoot && !(process.uid.ok && process.uid.value === reader.uid);
 }
 
 /** Nobody may name these. */
-function whyUntouchable(facts: Facts): string | undefined {
+function whyUntouchable({ facts, verdict }: JudgedHolder, { classes }: EndingPolicy): string | undefined {
   const { process, scan: { reader } } = facts;
   if (!(reader.isInitialPidNamespace.ok && reader.isInitialPidNamespace.value)) {
     return "is seen from inside a PID namespace, which shows too little to judge";
@@ -53,11 +60,17 @@ function whyUntouchable(facts: Facts): string | undefined {
   if (reader.ownPids.includes(process.pid) || reader.ancestorPids.includes(process.pid)) {
     return "gpuctl runs under it";
   }
-  if (isOthers(facts)) return "belongs to another user";
+  // Root would leave the other classes alone as well.
+  if (isOthers(facts)) return describeOwner(process) + (classes.has(verdict.class) ? ": run with sudo" : "");
   if (process.state === "D") return "is in state D: no signal reaches it";
   if (isInStateD(process)) return "has a thread in state D: no signal ends it";
   if (process.state === "t") return "is halted by a debugger";
   return undefined;
+}
+
+function describeOwner({ user, uid }: Facts["process"]): string {
+  if (user.ok) return `belongs to ${user.value}`;
+  return uid.ok ? `belongs to uid ${uid.value}` : "whose it is cannot be read";
 }
 
 /** What is left of a dead container is ended with its first process; a live one's is the whole container. */

@@ -46,10 +46,19 @@ export function planEviction(
     acts: [...acts.values()].filter(({ identity }) => onChosen.has(identity.pid))
       .sort((a, b) => a.depth - b.depth || a.identity.pid - b.identity.pid),
     kept: [
-      ...widened.kept.filter(({ pid }) => scope.named.has(pid)),
+      ...[
+        ...widened.kept.filter((each) => isWidening(each)),
+        ...named.kept.filter((each) => !isWidening(each)),
+      ]
+        .filter(({ pid }) => scope.named.has(pid)),
       ...left.kept.filter(({ pid }) => !scope.named.has(pid)),
     ].filter(({ pid }) => onChosen.has(pid) && !acts.has(pid)),
   };
+}
+
+/** Whether the plan for those two classes is the one that says why a holder is left alone. */
+function isWidening({ class: name }: EndingPlan["kept"][number]): boolean {
+  return WIDENING_CLASSES.some((each) => each === name);
 }
 
 /** Who could be ended as far as one look tells. A second one decides. */

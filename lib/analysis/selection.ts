@@ -14,8 +14,10 @@ export type OwnerNames = Pick<EndingPolicy, "users" | "container" | "slurmJob" |
 /** Says what keeps a holder out of the selection; `undefined` when it is in, or when nothing was named. */
 export function whyNotChosen(facts: Facts, policy: EndingPolicy): string | undefined {
   const { process } = facts;
-  if (policy.pids && !policy.pids.has(process.pid)) return "was not named";
-  if (policy.gpus && !gpusHeld(facts).some((gpu) => policy.gpus?.has(gpu))) return "is on another GPU";
+  if (policy.pids && !policy.pids.has(process.pid)) return "was not asked for (--pid)";
+  if (policy.gpus && !gpusHeld(facts).some((gpu) => policy.gpus?.has(gpu))) {
+    return "was not asked for (--gpu)";
+  }
   return whyNotNamed(process, policy);
 }
 
@@ -23,15 +25,17 @@ export function whyNotChosen(facts: Facts, policy: EndingPolicy): string | undef
 export function whyNotNamed(process: Pick<Process, "user" | "owner">, names: OwnerNames): string | undefined {
   const owner = process.owner.ok ? process.owner.value : undefined;
   if (names.users && !(process.user.ok && names.users.has(process.user.value))) {
-    return "belongs to another user";
+    return "was not asked for (--user)";
   }
   if (names.container !== undefined && !isOfNamedContainer(process, names)) {
-    return "is not of that container";
+    return "was not asked for (--container)";
   }
-  if (names.slurmJob !== undefined && owner?.slurmJob !== names.slurmJob) return "is not of that Slurm job";
-  if (names.unit !== undefined && owner?.unit !== names.unit) return "is not of that unit";
+  if (names.slurmJob !== undefined && owner?.slurmJob !== names.slurmJob) {
+    return "was not asked for (--slurm-job)";
+  }
+  if (names.unit !== undefined && owner?.unit !== names.unit) return "was not asked for (--unit)";
   if (names.cgroup !== undefined && !isInCgroup(owner?.cgroup, names.cgroup)) {
-    return "is not in that cgroup";
+    return "was not asked for (--cgroup)";
   }
   return undefined;
 }

@@ -93,10 +93,9 @@ export function formatUnproven({ unreadGpus, sight }: Pick<Cleanup, "unreadGpus"
 }
 
 function summaryOf(cleanup: Cleanup): string {
-  const { isPlan, acts, heldBytes, ghosts } = cleanup;
-  if (acts.length === 0 && ghosts.length === 0) return summaryOfNone(cleanup);
-  const total = heldBytes === null ? "an unknown amount" : formatBytes(heldBytes);
-  if (acts.length === 0) return "Memory is held, and there is nothing that may be ended.";
+  const { isPlan, acts } = cleanup;
+  if (acts.length === 0) return summaryOfNone(cleanup);
+  const total = formatTotal(cleanup);
   const processes = plural(acts.length, "process", "processes");
   if (isPlan) return `${processes} would be ended, holding ${total}. Nothing was done: --yes carries it out.`;
   const failed = acts.filter(({ outcome }) =>
@@ -107,18 +106,27 @@ function summaryOf(cleanup: Cleanup): string {
     : `${acts.length - failed.length} of ${processes} ended; see above for the rest.`;
 }
 
-/** Nothing to end, and no memory of the dead: is it clean? */
+/** The rows name what several acts keep once for each of them; their sum then needs a word. */
+function formatTotal({ acts, heldBytes }: Pick<Cleanup, "acts" | "heldBytes">): string {
+  if (heldBytes === null) return "an unknown amount";
+  const told = acts.reduce((sum, { bytesBefore }) => sum + (bytesBefore ?? 0), 0);
+  return formatBytes(heldBytes) + (told > heldBytes ? " (what they share counted once)" : "");
+}
+
+/** Nothing to end: is it clean? Who may be ended later says more than whose memory it is. */
 function summaryOfNone(cleanup: Cleanup): string {
-  const { kept, sight } = cleanup;
+  const { kept, ghosts, sight } = cleanup;
   const holders = plural(kept.length, "holder");
   const spared = kept.filter(({ isSpared }) => isSpared).length;
   if (spared > 0) {
-    return `Nothing may be ended: ${spared} of ${holders} left behind, spared for the reasons above.`;
+    return `Nothing may be ended yet: ${spared} of ${holders} left behind, spared for the reasons above. ` +
+      "Wait, or name with --pid who is young or at work.";
   }
+  if (ghosts.length > 0) return "Memory is held, and there is nothing that may be ended.";
   if (!isProven(cleanup)) return formatUnproven(cleanup);
   const left = kept.filter(({ class: name }) => CONCERNS[name] === "left-behind").length;
   if (left > 0) {
-    return `Nothing to clean: ${left} of ${holders} left behind, and not what was asked for or not yours to end.`;
+    return `Nothing to end: ${left} of ${holders} left behind, and left alone for the reasons above.`;
   }
   return `Nothing${sight.isOwnOnly ? " of yours" : ""} to clean: ${holders}, none of them left behind.`;
 }

@@ -149,7 +149,10 @@ test("gpuctl clean-zombies of a user without root ends their own processes only"
     0,
   );
   assert.deepEqual(acts.map(({ pid, outcome }) => [pid, outcome]), [[ownPid, "ended"]]);
-  assert.deepEqual(kept.map(({ pid, why }) => [pid, why]), [[roots.readyPid, "belongs to another user"]]);
+  assert.deepEqual(kept.map(({ pid, why }) => [pid, why]), [[
+    roots.readyPid,
+    "belongs to root: run with sudo",
+  ]]);
   assert.ok(isRunning(roots.readyPid));
 });
 
@@ -165,7 +168,7 @@ test(
     assert.equal(status, 0);
     assert.match(
       stdout,
-      /^Note: \d+ processes of other users were not looked into: without root only your own are ended\nNothing to clean: 1 of 1 holder left behind, and not what was asked for or not yours to end\.\n$/m,
+      /^Note: \d+ processes of other users were not looked into: without root only your own are ended\nNothing to end: 1 of 1 holder left behind, and left alone for the reasons above\.\n$/m,
     );
     assert.doesNotMatch(stdout, /Not seen/);
   },

@@ -18,6 +18,8 @@ const SPAWNED = [
   "--multiprocessing-fork",
 ];
 const orphan: ProcessSpec = { pid: 900, touch: "context", argv: SPAWNED };
+/** What shows that a holder runs by intent. */
+const DETACHED = "ignores SIGHUP, as nohup sets it";
 const policy: EndingPolicy = {
   classes: new Set<HolderClass>(DEFAULT_CLASSES),
   minAge: milliseconds(30_000),
@@ -104,7 +106,7 @@ test("planEnding() leaves young processes alone until they are named", () => {
 test("planEnding() never ends what gpuctl runs under, PID 1, or another user's process without root", () => {
   assert.equal(whyKept({ processes: [orphan], ancestors: [900] }), "gpuctl runs under it");
   const foreign = { processes: [{ ...orphan, user: { uid: 1001, name: "bob" } }], reader: { isRoot: false } };
-  assert.equal(whyKept(foreign, { pids: new Set([pid(900)]) }), "belongs to another user");
+  assert.equal(whyKept(foreign, { pids: new Set([pid(900)]) }), "belongs to bob: run with sudo");
 });
 
 test("planEnding() never signals state D, not even when it is named", () => {
@@ -130,15 +132,36 @@ test("planEnding() ends the keepers of a live Slurm job's dead rank only when th
 test("planEnding() keeps what a selector does not choose", () => {
   const spec = { gpus: [{}, {}], processes: [orphan] };
 
-  assert.equal(whyKept(spec, { gpus: new Set([uuidOf(1)]) }), "is on another GPU");
-  assert.equal(whyKept(spec, { users: new Set(["bob"]) }), "belongs to another user");
-  assert.equal(whyKept(spec, { pids: new Set([pid(1000)]) }), "was not named");
-  assert.equal(whyKept(spec, { slurmJob: "7" }), "is not of that Slurm job");
-  assert.equal(whyKept(spec, { container: "70" }), "is not of that container");
-  assert.equal(whyKept(spec, { unit: "x.service" }), "is not of that unit");
-  assert.equal(whyKept(spec, { cgroup: "/user.slice/user-1000" }), "is not in that cgroup");
+  assert.equal(whyKept(spec, { gpus: new Set([uuidOf(1)]) }), "was not asked for (--gpu)");
+  assert.equal(whyKept(spec, { users: new Set(["bob"]) }), "was not asked for (--user)");
+  assert.equal(whyKept(spec, { pids: new Set([pid(1000)]) }), "was not asked for (--pid)");
+  assert.equal(whyKept(spec, { slurmJob: "7" }), "was not asked for (--slurm-job)");
+  assert.equal(whyKept(spec, { container: "70" }), "was not asked for (--container)");
+  assert.equal(whyKept(spec, { unit: "x.service" }), "was not asked for (--unit)");
+  assert.equal(whyKept(spec, { cgroup: "/user.slice/user-1000" }), "was not asked for (--cgroup)");
   assert.equal(whyKept(spec, { minBytes: bytes(2 ** 30) }), "holds less than the minimum");
   assert.equal(whyKept(spec, { protect: ["spawn_main"] }), 'is protected by "spawn_main"');
+});
+
+test("planEnding() says of who was not asked for just that, whatever else keeps them", () => {
+  const others = { processes: [{ ...orphan, user: { uid: 1001, name: "bob" } }], reader: { isRoot: false } };
+  assert.equal(whyKept(others, { pids: new Set([pid(1000)]) }), "was not asked for (--pid)");
+  const live = { processes: [{ pid: 901, touch: "context", ignoresHangup: true } as const] };
+  assert.equal(whyKept(live, { slurmJob: "7" }), "was not asked for (--slurm-job)");
+});
+
+test("planEnding() takes what shows that a holder was left behind for no reason to leave it alone", () => {
+  const detached: ProcessSpec = { pid: 901, touch: "context", ignoresHangup: true };
+  const spec = { processes: [orphan, detached] };
+  const whys = (classes: readonly HolderClass[]) =>
+    steady(spec, { classes: new Set(classes) }).kept.map(({ pid, why }) => [pid, why]);
+
+  assert.deepEqual(whys(["stopped"]), [
+    [900, "was not asked for (--class)"],
+    [901, DETACHED],
+  ]);
+  assert.deepEqual(whys(["detached"]), [[900, "was not asked for (--class)"]]);
+  assert.deepEqual(whys(DEFAULT_CLASSES), [[901, DETACHED]]);
 });
 
 test("planEnding() ends those nearest to the root first", () => {

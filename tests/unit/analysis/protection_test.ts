@@ -143,6 +143,16 @@ test("planEnding() says of a job what is not known about it", () => {
   assert.equal(whyKept(spec), "belongs to container 777777777777, and whether that has ended is not known");
 });
 
+test("planEnding() sends to sudo only for what root would end, and says whose the rest is", () => {
+  const user = { uid: 1001, name: "bob" };
+  const others = (process: ProcessSpec, changes: Partial<EndingPolicy> = {}) =>
+    whyKept({ processes: [{ ...process, user }], reader: { isRoot: false } }, changes);
+
+  assert.equal(others(orphan), "belongs to bob: run with sudo");
+  assert.equal(others(orphan, { classes: new Set(["stopped"]) }), "was not asked for (--class)");
+  assert.equal(others({ pid: 50, touch: "context", ignoresHangup: true }), "belongs to bob");
+});
+
 test("planEnding() ends nothing from inside a PID namespace", () => {
   assert.equal(
     whyKept({ reader: { isInitial: false }, processes: [orphan] }),

@@ -48,6 +48,14 @@ test("planEviction() ends nobody of whom two looks differ, and says why it keeps
   assert.deepEqual(kept.map((each) => each.pid), [10, 13, 14]);
 });
 
+test("planEviction() says of who was named and left behind what protects it, not that its class was not asked for", () => {
+  const scope = { gpus: new Set([uuidOf(0)]), named: new Set([13, 15].map(pid)), protect: ["keep.py"] };
+  const { kept } = planEviction(timedLook(MACHINE), timedLook(MACHINE), scope);
+  assert.deepEqual(kept.filter((each) => each.pid === 15).map(({ why }) => why), [
+    'is protected by "keep.py"',
+  ]);
+});
+
 test("findEvictable() finds nobody where the processes were not looked at", () => {
   const found = [...findEvictable(resetInput({ machine: MACHINE }))];
   assert.deepEqual(found, [10, 12, 15]);

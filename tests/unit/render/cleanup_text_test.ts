@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { absent } from "../../../lib/core/reading.ts";
-import { gpuIndex, pid } from "../../../lib/core/ids.ts";
+import { absent, known } from "../../../lib/core/reading.ts";
+import { gpuIndex, gpuUuid, pid } from "../../../lib/core/ids.ts";
 import { bytes } from "../../../lib/core/units.ts";
 import type { Cleanup } from "../../../lib/model/cleanup.ts";
 import { formatUnproven, renderCleanup } from "../../../lib/render/cleanup_text.ts";
@@ -12,6 +12,8 @@ import { actOf, CLEAN } from "../../support/cleanups.ts";
 const lastLine = (more: Partial<Cleanup>) =>
   renderCleanup({ ...CLEAN, ...more }).trimEnd().split("\n").at(-1);
 const holder = { pid: pid(900), class: "orphan", why: "is younger than 30 s", isSpared: true } as const;
+const SPARED = "Nothing may be ended yet: 1 of 1 holder left behind, spared for the reasons above. " +
+  "Wait, or name with --pid who is young or at work.";
 const sight = (more: Partial<Cleanup["sight"]>) => ({ sight: { ...CLEAN.sight, ...more } });
 
 test("renderCleanup() calls a machine clean only as far as it was seen", () => {
@@ -30,12 +32,41 @@ test("renderCleanup() calls a machine clean only as far as it was seen", () => {
   );
   assert.equal(
     lastLine({ kept: [holder] }),
-    "Nothing may be ended: 1 of 1 holder left behind, spared for the reasons above.",
+    SPARED,
   );
   assert.equal(
-    lastLine({ kept: [{ ...holder, why: "was not named", isSpared: false }] }),
-    "Nothing to clean: 1 of 1 holder left behind, and not what was asked for or not yours to end.",
+    lastLine({ kept: [{ ...holder, why: "was not asked for (--pid)", isSpared: false }] }),
+    "Nothing to end: 1 of 1 holder left behind, and left alone for the reasons above.",
   );
+});
+
+test("renderCleanup() says of memory of the dead that nothing may be ended only where nobody is spared for now", () => {
+  const ghosts: Cleanup["ghosts"] = [{
+    pid: pid(794),
+    gpu: gpuUuid("GPU-00000000-0000-0000-0000-000000000000"),
+    contextBytes: known(bytes(1024 ** 3)),
+    likelyHolders: [],
+  }];
+  assert.equal(lastLine({ ghosts, kept: [holder] }), SPARED);
+  const nothing = "Memory is held, and there is nothing that may be ended.";
+  assert.equal(lastLine({ ghosts, kept: [{ ...holder, isSpared: false }] }), nothing);
+  assert.equal(lastLine({ ghosts }), nothing);
+});
+
+test("renderCleanup() says of a total that is less than its rows that it counts once what they share", () => {
+  const acts = [actOf("ended"), { ...actOf("ended"), pid: pid(901) }];
+  const plan = { isPlan: true, acts: [actOf("planned"), { ...actOf("planned"), pid: pid(901) }] };
+  const held = { heldBytes: bytes(4 * 1024 ** 3) };
+  assert.equal(
+    lastLine({ acts, ...held }),
+    "2 processes ended, 4 GiB (what they share counted once) came back.",
+  );
+  assert.equal(
+    lastLine({ ...plan, ...held }),
+    "2 processes would be ended, holding 4 GiB (what they share counted once). " +
+      "Nothing was done: --yes carries it out.",
+  );
+  assert.equal(lastLine({ acts, heldBytes: bytes(8 * 1024 ** 3) }), "2 processes ended, 8 GiB came back.");
 });
 
 test("renderCleanup() says once what could not be seen, and sets apart what does not count", () => {
