@@ -11,7 +11,10 @@ import { formatProblem } from "../lib/render/problem_text.ts";
 import type { World } from "../lib/world/ports.ts";
 
 /** One place that is told. */
-type Output = Pick<WatchSink, "show" | "tell">;
+interface Output extends Pick<WatchSink, "show" | "tell"> {
+  /** Tells what could not be done, unless that was told just now. */
+  remark(remarks: readonly Problem[]): void;
+}
 type OutputWorld = Pick<World, "clock" | "terminal" | "files" | "runShell">;
 
 export interface OutputOptions {
@@ -23,7 +26,7 @@ export interface OutputOptions {
 
 /** A sink to be told, and then to be waited for. */
 export interface WatchOutput extends WatchSink {
-  /** Settles once every command has ended. */
+  /** Settles once every command has ended, and what went wrong with the last of them was told. */
   finish(): Promise<void>;
 }
 
@@ -35,6 +38,7 @@ export async function openWatchOutput(options: OutputOptions, world: OutputWorld
     prometheus === undefined ? undefined : openPrometheus(prometheus, world),
   ]);
   const hook = onAlert === undefined ? undefined : new AlertHook(onAlert, world);
+  const problems = () => [...hook?.problems ?? [], ...file?.problems ?? []];
   return {
     show(view) {
       file?.show(view);
@@ -45,9 +49,12 @@ export async function openWatchOutput(options: OutputOptions, world: OutputWorld
       if (event.event === "alert") hook?.push({ alert: event.alert, at: event.at });
     },
     get remarks() {
-      return [...hook?.problems ?? [], ...file?.problems ?? []];
+      return problems();
     },
-    finish: async () => await hook?.finish(),
+    async finish() {
+      await hook?.finish();
+      main.remark(problems());
+    },
   };
 }
 
@@ -68,6 +75,7 @@ async function openJournal(terminal: OutputWorld["terminal"]): Promise<Output> {
   return {
     show: ({ remarks }) => say(remarks),
     tell: (event) => terminal.err(journalWatchEvent(event)),
+    remark: say,
   };
 }
 
@@ -83,6 +91,7 @@ async function openLines(terminal: OutputWorld["terminal"]): Promise<Output> {
       say(view.remarks);
     },
     tell: (event) => terminal.out(renderJsonLine(encodeWatchEvent(event))),
+    remark: say,
   };
 }
 
@@ -105,6 +114,7 @@ async function openTable(terminal: OutputWorld["terminal"], interval: Millisecon
     tell(event) {
       if (event.event === "cleared") over = [...over, event].slice(-SHOWN_OVER);
     },
+    remark: sayOnce((sentence) => terminal.err(`gpuctl: ${sentence}\n`)),
   };
 }
 

@@ -63,6 +63,8 @@ export interface DriverFiles {
 /** Where this program stands, and what it can see from there. */
 export interface Standing {
   readonly isRoot: boolean;
+  /** Whether it may look into everybody: root of a user namespace of its own may not (user_namespaces(7)). */
+  readonly mayTrace: boolean;
   readonly isInitialPidNamespace: Reading<boolean>;
   /** Why processes of others do not show at all; absent where they do. */
   readonly hiding?: Absent;

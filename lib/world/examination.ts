@@ -98,6 +98,7 @@ function readStanding(firstPidNamespace?: string): Reading<Standing> {
     const hiding = findHiding("/proc", reader);
     return known({
       isRoot: reader.isRoot,
+      mayTrace: reader.mayTrace,
       isInitialPidNamespace: reader.isInitialPidNamespace,
       ...hiding !== undefined && { hiding },
     });

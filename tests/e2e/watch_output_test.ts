@@ -145,6 +145,15 @@ test("watch tells of a command of --on-alert that fails, and takes none from a s
   ]);
 });
 
+test("watch tells of a command of --on-alert that fails at its end, after which there is no look", async () => {
+  await using server = await startSim({ gpus: 1, faults: "[gpu.0]\nlost = true\n" });
+  const { status, stderr } = await server.run([...QUICK_WATCH, "--until-alert", "--on-alert", "exit 7"]);
+  assert.deepEqual([status, stderr], [
+    10,
+    "gpuctl: The command of --on-alert does not do its work: the call failed (it ended with status 7)\n",
+  ]);
+});
+
 test("watch reads no kernel log where that is turned off on the line, by a variable or in a file", async () => {
   await using server = await startSim({ gpus: 1, faults: 'kernel-log = "denied"\n' });
   using folder = temporaryFolder();

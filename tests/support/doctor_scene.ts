@@ -90,7 +90,7 @@ export function doctorFacts(scene: DoctorScene = {}): DoctorFacts {
     : { ...seen, report: known({ ...seen.report.value, unreadableGpus: scene.unreadable }) };
   return {
     driver: known({ ...DRIVER, ...scene.driver }),
-    standing: known({ isRoot: true, isInitialPidNamespace: known(true) }),
+    standing: known({ isRoot: true, mayTrace: true, isInitialPidNamespace: known(true) }),
     machine: known({ ...machine, ...scene.machine }),
     services,
     look: known({ observation, snapshot: attribute(observation) }),

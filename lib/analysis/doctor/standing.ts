@@ -16,7 +16,7 @@ export const PID_NAMESPACE: CheckPlan = {
 
 function judgeStanding({ standing, machine }: DoctorFacts): CheckVerdict {
   if (!standing.ok) return unseen("which processes can be seen from here", standing);
-  const { isRoot, isInitialPidNamespace, hiding } = standing.value;
+  const { isRoot, mayTrace, isInitialPidNamespace, hiding } = standing.value;
   if (!isInitialPidNamespace.ok) return unseen("which PID namespace this is", isInitialPidNamespace);
   if (!isInitialPidNamespace.value) {
     return finding(
@@ -32,7 +32,13 @@ function judgeStanding({ standing, machine }: DoctorFacts): CheckVerdict {
       isRoot ? "look with all rights of root (CAP_SYS_PTRACE)" : "run it as root: sudo gpuctl doctor",
     );
   }
-  return isRoot
+  if (isRoot && !mayTrace) {
+    return fine(
+      "this is the machine's first PID namespace; " +
+        "what processes of others have open this root may not see: it has no CAP_SYS_PTRACE on the machine",
+    );
+  }
+  return mayTrace
     ? fine("this is the machine's first PID namespace, and root sees everybody's descriptors")
     : fine("this is the machine's first PID namespace; what processes of others have open only root may see");
 }

@@ -80,9 +80,13 @@ const RESTS_ON: Readonly<Record<CheckId, { readonly on: readonly Without[] }>> =
   "namespace.pid": {
     on: [
       fact("standing"),
-      (isInitialPidNamespace) => ({ facts: { standing: known({ isRoot: true, isInitialPidNamespace }) } }),
+      (isInitialPidNamespace) => ({
+        facts: { standing: known({ isRoot: true, mayTrace: true, isInitialPidNamespace }) },
+      }),
       (hiding) => ({
-        facts: { standing: known({ isRoot: true, isInitialPidNamespace: known(true), hiding }) },
+        facts: {
+          standing: known({ isRoot: true, mayTrace: true, isInitialPidNamespace: known(true), hiding }),
+        },
       }),
     ],
   },

@@ -126,7 +126,7 @@ test("container.cgroup-devices is unknown where a node cannot be asked about", (
 });
 
 test("namespace.pid finds a reader that does not see the whole machine", () => {
-  const standing = { isRoot: true, isInitialPidNamespace: known(false) };
+  const standing = { isRoot: true, mayTrace: true, isInitialPidNamespace: known(false) };
   assert.deepEqual(
     judgeCheck("namespace.pid", {
       facts: { standing: known(standing) },
@@ -139,7 +139,12 @@ test("namespace.pid finds a reader that does not see the whole machine", () => {
         "look from the host, or start the container with the host's processes: docker run --pid=host, hostPID: true of a pod",
     },
   );
-  const hidden = { isRoot: false, isInitialPidNamespace: known(true), hiding: absent("hidden", "hidepid=2") };
+  const hidden = {
+    isRoot: false,
+    mayTrace: false,
+    isInitialPidNamespace: known(true),
+    hiding: absent("hidden", "hidepid=2"),
+  };
   assert.deepEqual(judgeCheck("namespace.pid", { facts: { standing: known(hidden) } }), {
     status: "finding",
     evidence: ["processes of other users do not show: hidden from here (hidepid=2)"],
@@ -147,7 +152,7 @@ test("namespace.pid finds a reader that does not see the whole machine", () => {
   });
   assert.deepEqual(
     judgeCheck("namespace.pid", {
-      facts: { standing: known({ isRoot: false, isInitialPidNamespace: known(true) }) },
+      facts: { standing: known({ isRoot: false, mayTrace: false, isInitialPidNamespace: known(true) }) },
     }),
     {
       status: "ok",
