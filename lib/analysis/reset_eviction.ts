@@ -21,7 +21,8 @@ export interface EvictionScope extends Pick<ResetFlags, "named" | "protect"> {
 
 /**
  * Plans whom to end, from two judgements a pause apart: the classes of a cleaning, and of those that a person names also
- * the ones that run without their starter or are suspended. Nobody at work is ended, named or not.
+ * the ones that run without their starter or are suspended, if they are idle. Whom a person names of those that were left
+ * behind may be young or busy.
  */
 export function planEviction(
   first: TimedJudgement,

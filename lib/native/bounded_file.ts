@@ -1,11 +1,12 @@
 /** Files that somebody else names: devices, pipes and files of any size, read only as far as they are believed. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { errnoOf } from "../core/errors.ts";
-import { type Bytes, formatBytes } from "../core/units.ts";
+import { type Bytes, formatBytes, milliseconds } from "../core/units.ts";
+import { sleep } from "./sleep.ts";
 
 const CHUNK_BYTES = 64 * 1024;
 /** How long to wait for a pipe that somebody has set not to block. */
-const PIPE_PAUSE_MS = 5;
+const PIPE_PAUSE = milliseconds(5);
 
 /** Thrown in place of bytes that are more than their reader takes. */
 export class FileTooLarge extends Error {
@@ -59,7 +60,7 @@ function readChunk(descriptor: number): Uint8Array {
       return chunk.subarray(0, readSync(descriptor, chunk));
     } catch (error) {
       if (errnoOf(error) !== "EAGAIN") throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PIPE_PAUSE_MS);
+      sleep(PIPE_PAUSE);
     }
   }
 }

@@ -5,10 +5,14 @@
 import { writeSync } from "node:fs";
 import { ClosedPipe, errnoOf, GpuctlError } from "../core/errors.ts";
 import { stateOf } from "../core/file_errors.ts";
+import { milliseconds } from "../core/units.ts";
+import { sleep } from "../native/sleep.ts";
 
 /** The first two output descriptors and their names. */
 export const STDOUT = { descriptor: 1, name: "standard output" } as const;
 export const STDERR = { descriptor: 2, name: "standard error" } as const;
+
+const FULL_PAUSE = milliseconds(1);
 
 /**
  * Writes all of a text.
@@ -23,7 +27,11 @@ export function writeAll({ descriptor, name }: typeof STDOUT | typeof STDERR, te
       rest = rest.subarray(writeSync(descriptor, rest));
     } catch (error) {
       const errno = errnoOf(error);
-      if (errno === "EAGAIN") continue;
+      if (errno === "EAGAIN") {
+        // Whoever reads a pipe that does not block has not kept up.
+        sleep(FULL_PAUSE);
+        continue;
+      }
       if (errno === "EPIPE") throw new ClosedPipe();
       throw new GpuctlError("unavailable", `Cannot write to ${name}: ${stateOf(error)}`, { cause: error });
     }

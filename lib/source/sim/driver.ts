@@ -2,6 +2,7 @@
 import { isPid } from "../../core/ids.ts";
 import type { DriverReport } from "../../model/gpu.ts";
 import { openLibc } from "../../native/libc.ts";
+import { sleep } from "../../native/sleep.ts";
 import type { LookExtras } from "../../world/ports.ts";
 import type { AllocationName } from "./allocation.ts";
 import { bindMemoryLocks } from "./locks.ts";
@@ -9,7 +10,6 @@ import { readHeldMemory } from "./memory.ts";
 import { findOuterPids, ownPidNamespace } from "./pid_namespace.ts";
 import { describeServer } from "./report.ts";
 import { readSimServer } from "./server.ts";
-import { sleep } from "./wait.ts";
 
 export interface SimDriver extends Disposable {
   /**

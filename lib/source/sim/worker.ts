@@ -5,6 +5,7 @@
 import { closeSync, read, readSync, writeSync } from "node:fs";
 import process from "node:process";
 import { milliseconds } from "../../core/units.ts";
+import { sleep } from "../../native/sleep.ts";
 import { findStat } from "../../proc/stat.ts";
 import { startCuda } from "./cuda.ts";
 import { eraseEnvironment } from "./erase_environment.ts";
@@ -20,7 +21,6 @@ import {
 import { formatReady } from "./ready.ts";
 import { readSimServer } from "./server.ts";
 import type { Output } from "./stage.ts";
-import { sleep } from "./wait.ts";
 
 const STANDARD_INPUT = 0;
 const POLL = milliseconds(2);

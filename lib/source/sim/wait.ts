@@ -1,7 +1,0 @@
-/** Waiting in a process that has nothing else to do: its thread sleeps, and any signal does its default work. */
-import type { Milliseconds } from "../../core/units.ts";
-
-/** Sleeps this long; for good without a span. */
-export function sleep(span?: Milliseconds): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, span);
-}
