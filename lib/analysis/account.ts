@@ -1,5 +1,5 @@
 /** What one GPU's memory comes to, and what explains the part that no context explains. */
-import { absent, known, type Reading } from "../core/reading.ts";
+import { absent, isTrue, known, type Reading } from "../core/reading.ts";
 import { type Bytes, bytes } from "../core/units.ts";
 import { contextsOf, type Gpu } from "../model/gpu.ts";
 import type { GpuAccount } from "../model/snapshot.ts";
@@ -86,8 +86,4 @@ function findSeenCause(gpu: Gpu, left: Bytes, holders: readonly Facts[]): string
   return `held by ${
     users.map(({ process }) => `PID ${process.pid}`).join(", ")
   }, which the driver does not list`;
-}
-
-function isTrue(reading: Reading<boolean>): boolean {
-  return reading.ok && reading.value;
 }

@@ -1,9 +1,9 @@
 /** What stands in the way of a reset in the state of one GPU, and what of that state a reset throws away. */
-import { formatAbsent, type Reading } from "../core/reading.ts";
+import { formatAbsent, isTrue, type Reading } from "../core/reading.ts";
 import { plural } from "../core/text.ts";
 import { contextsOf, type Gpu } from "../model/gpu.ts";
 import type { Blocker, BlockerClearer, BlockerKind, GpuResetNeed } from "../model/reset.ts";
-import { isTrue, machineGpus, nameGpus, type ResetInput, scanOf } from "./reset_input.ts";
+import { machineGpus, nameGpus, type ResetInput, scanOf } from "./reset_input.ts";
 
 /** Words of a blocker in the order in which people read them: who, why, what to do. */
 type Sentence = readonly [who: string, why: string, remedy: string];

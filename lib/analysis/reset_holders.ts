@@ -1,5 +1,6 @@
 /** Everybody who has a GPU open, by name, and who may take it from them. */
 import type { Pid } from "../core/ids.ts";
+import { isTrue } from "../core/reading.ts";
 import { plural, quoteArguments } from "../core/text.ts";
 import { contextsOf, type Gpu } from "../model/gpu.ts";
 import type { Process } from "../model/process.ts";
@@ -9,7 +10,7 @@ import type { Holder } from "../model/snapshot.ts";
 import { isInStateD } from "./facts.ts";
 import { findEvictable } from "./reset_eviction.ts";
 import { isOlderThan } from "./reset_links.ts";
-import { isTrue, machineGpus, nameProcess, type ResetInput } from "./reset_input.ts";
+import { machineGpus, nameProcess, type ResetInput } from "./reset_input.ts";
 import { findOwnOpening, type GpuUser, hasPartOf, usersOf } from "./reset_users.ts";
 import { findNamedRole, findRole } from "./roles.ts";
 

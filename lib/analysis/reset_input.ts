@@ -82,11 +82,6 @@ export function nameGpus(gpus: readonly Gpu[]): string {
   return nameIndexes(gpus.map(({ index }) => index));
 }
 
-/** Says whether a value is known to be true. */
-export function isTrue(reading: Reading<boolean> | undefined): boolean {
-  return reading?.ok === true && reading.value;
-}
-
 /** The holders that have a part of this GPU. */
 export function holdersOn(gpu: GpuUuid, { snapshot }: ResetInput): Snapshot["holders"] {
   return snapshot.holders.filter(({ devices }) => devices.some((device) => device.gpu === gpu));

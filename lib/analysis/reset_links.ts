@@ -3,9 +3,10 @@
  * NVLink joins go into one command; Ampere behind NVSwitches goes alone while Fabric Manager runs; Hopper and later go
  * alone.
  */
+import { isTrue } from "../core/reading.ts";
 import type { Gpu } from "../model/gpu.ts";
 import type { Blocker } from "../model/reset.ts";
-import { isTrue, machineGpus, nameGpus, type ResetInput } from "./reset_input.ts";
+import { machineGpus, nameGpus, type ResetInput } from "./reset_input.ts";
 
 /** Names of nvmlDeviceGetArchitecture, oldest first. What is not here is newer. */
 const GENERATIONS = [

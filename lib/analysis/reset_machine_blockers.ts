@@ -1,11 +1,11 @@
 /** What stands in the way of a reset in the machine as a whole. */
 import { nameIndexes } from "../core/ranges.ts";
-import { formatAbsent } from "../core/reading.ts";
+import { formatAbsent, isTrue } from "../core/reading.ts";
 import { plural } from "../core/text.ts";
 import { contextsOf } from "../model/gpu.ts";
 import { findSilence } from "../model/observation.ts";
 import type { Blocker, BlockerClearer, BlockerKind } from "../model/reset.ts";
-import { isTrue, machineGpus, type ResetInput, scanOf } from "./reset_input.ts";
+import { machineGpus, type ResetInput, scanOf } from "./reset_input.ts";
 
 /** The first driver that lets compute work go on beside a reset, where GPUs can be reset alone (nvidia-smi(1)). */
 const FIRST_TOLERANT_DRIVER = 550;

@@ -1,9 +1,9 @@
 /** What is wrong with a GPU itself, or waits for its next reset. */
-import type { Reading } from "../core/reading.ts";
+import { isTrue, type Reading } from "../core/reading.ts";
 import { plural } from "../core/text.ts";
 import { contextsOf, type Gpu } from "../model/gpu.ts";
 import type { GpuHealth, PendingMode } from "../model/gpu_health.ts";
-import { holdersOn, isTrue, type ResetInput } from "./reset_input.ts";
+import { holdersOn, type ResetInput } from "./reset_input.ts";
 import { gapOf, IDLE_BYTES, type ResetSign } from "./reset_sign.ts";
 
 /** A GPU that nobody uses and that claims to be this busy is latched. */

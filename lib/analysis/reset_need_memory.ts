@@ -1,10 +1,10 @@
 /** Memory that is held, and whether ending somebody gives it back without a reset. */
-import { formatAbsent, type Reading } from "../core/reading.ts";
+import { formatAbsent, isFalse, isTrue } from "../core/reading.ts";
 import { bytes, formatBytes } from "../core/units.ts";
 import type { Gpu } from "../model/gpu.ts";
 import type { GpuAccount, Holder, HolderClass } from "../model/snapshot.ts";
 import { DEFAULT_CLASSES } from "./ending_policy.ts";
-import { holdersOn, isTrue, nameProcess, type ResetInput, whyScanIncomplete } from "./reset_input.ts";
+import { holdersOn, nameProcess, type ResetInput, whyScanIncomplete } from "./reset_input.ts";
 import { IDLE_BYTES, type ResetSign } from "./reset_sign.ts";
 
 /** Rounding and reserves of a large card: this share of what is used says nothing. */
@@ -52,10 +52,6 @@ function mayHoldMemory({ devices }: Holder, { uuid }: Gpu): boolean {
   return devices.some(({ gpu, isMapped, contextBytes }) =>
     gpu === uuid && !(isFalse(isMapped) && contextBytes.ok && contextBytes.value === 0)
   );
-}
-
-function isFalse(reading: Reading<boolean>): boolean {
-  return reading.ok && !reading.value;
 }
 
 function describe({ class: name, evidence: [first] }: Holder): string {

@@ -1,11 +1,12 @@
 /** The steps of a reset in their order, each that changes something with the step that puts it back. */
 import type { BusId } from "../core/ids.ts";
 import { parseBusId } from "../core/ids.ts";
+import { isTrue } from "../core/reading.ts";
 import type { ClockKind } from "../model/clock_order.ts";
 import type { Gpu } from "../model/gpu.ts";
 import type { Blocker, ResetStep, ResetStepKind } from "../model/reset.ts";
 import { findStanding } from "./reset_blockers.ts";
-import { isTrue, nameGpus, nameProcess, type ResetInput, scanOf } from "./reset_input.ts";
+import { nameGpus, nameProcess, type ResetInput, scanOf } from "./reset_input.ts";
 import { groupForReset } from "./reset_links.ts";
 
 /**

@@ -1,11 +1,12 @@
 /** Who has a GPU open, whatever for. */
 import type { GpuUuid, Pid } from "../core/ids.ts";
+import { isTrue } from "../core/reading.ts";
 import type { Gpu } from "../model/gpu.ts";
 import type { DeviceUse } from "../model/observation.ts";
 import type { Process } from "../model/process.ts";
 import type { Blocker } from "../model/reset.ts";
 import type { Holder } from "../model/snapshot.ts";
-import { isTrue, type ResetInput, scanOf } from "./reset_input.ts";
+import { type ResetInput, scanOf } from "./reset_input.ts";
 
 /** One process on one GPU, with all that is known of it. */
 export interface GpuUser {

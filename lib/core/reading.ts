@@ -55,6 +55,16 @@ export function mapReading<T, U>(reading: Reading<T>, change: (value: T) => U): 
   return reading.ok ? known(change(reading.value)) : reading;
 }
 
+/** Says whether a value is known to be true. */
+export function isTrue(reading: Reading<boolean> | undefined): boolean {
+  return reading?.ok === true && reading.value;
+}
+
+/** Says whether a value is known to be false: not the contrary of known to be true. */
+export function isFalse(reading: Reading<boolean> | undefined): boolean {
+  return reading?.ok === true && !reading.value;
+}
+
 /** The value if there is one. For logic that treats every kind of absence alike, and for nothing else. */
 export function valueOf<T>(reading: Reading<T>): T | undefined {
   return reading.ok ? reading.value : undefined;
